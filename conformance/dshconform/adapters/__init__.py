@@ -1,0 +1,1 @@
+"""One folder per implementation that the suite knows how to start."""

@@ -1,0 +1,126 @@
+// What each kind of function is called with, and how it passes: the tables of the protocol, for this implementation.
+import { at, show, showMembers } from './values.mjs'
+
+/**
+ * @typedef {object} Reading  What one call was given.
+ * @property {object} fields  The fields of the kind, live: `set` assigns to them.
+ * @property {object} [agent]  The agent that the call is about, or an id.
+ * @property {AbortSignal} [signal]  The cancellation signal that the call was handed.
+ * @property {Function} [next]  The rest of a waterfall.
+ */
+
+const payload = (fields, next) => ({ fields, agent: fields.agent, signal: fields.signal, next })
+const bare = () => ({ fields: {} })
+const ofSession = (session) => ({ fields: { session }, session })
+const ofRequest = (request, next) => ({
+  fields: { request, signal: request.signal },
+  agent: request.sessionId,
+  signal: request.signal,
+  next,
+})
+const ofModel = (request) => ({
+  ...ofRequest(request),
+  fields: { provider: request.provider, model: request.model, request, signal: request.signal },
+})
+
+function ofExecution(execution, ...rest) {
+  const { callId, name, arguments: args, rootCallId, token, parent, signal } = execution
+  const fields = { callId, name, arguments: args, rootCallId, token, parent, signal }
+  const next = typeof rest.at(-1) === 'function' ? rest.pop() : undefined
+  if (rest.length > 0) fields.result = rest[0]
+  return { fields, agent: execution.agent, signal, next }
+}
+
+const emit = (reading) => ({ reading, waits: true, emitted: true })
+const awaited = (reading) => ({ reading, waits: true })
+
+/** The events of the contract. */
+export const EVENTS = {
+  'agent/created': emit(payload),
+  'agent/disposed': emit(payload),
+  'agent/session-start': emit(payload),
+  'agent/status': emit(payload),
+  'agent/inbox/inserted': emit(payload),
+  'agent/inbox/discarded': emit(payload),
+  'agent/inbox/claimed': emit(payload),
+  'agent/error': { ...emit(payload), errors: ['error'] },
+  'session/created': emit(ofSession),
+  'session/disposed': emit(ofSession),
+  'session/event': emit((session, event) => ({ fields: { session, event }, session })),
+  'tools/change': emit(bare),
+  'system-prompt/change': emit(bare),
+  'llm/adapters-updated': emit(bare),
+  'tools/result': emit(ofExecution),
+  'agent-loop/config-start-failed': { ...emit((fields) => ({ fields })), errors: ['error'] },
+  'agent/pre-step': awaited(payload),
+  'agent/request': awaited(payload),
+  'agent/request-error': awaited(payload),
+  'agent/turn-stopping': awaited(payload),
+  'tools/pre-execute': awaited(ofExecution),
+  'tools/execute': awaited(ofExecution),
+  'tools/post-execute': awaited(ofExecution),
+  'system-prompt/assemble': awaited((assembly, { scope, signal }, next) => ({
+    fields: { assembly, scope, signal },
+    agent: scope,
+    signal,
+    next,
+  })),
+  'llm/stream': { reading: ofRequest, waits: false },
+  'session/flush': awaited(ofSession),
+}
+
+/** The kind of a listener: one of the table, or one that shows whatever it is called with. */
+export const eventKind = (name) => ({
+  name,
+  ...(EVENTS[name] ?? awaited((...args) => ({
+    fields: { args: args.filter((arg) => typeof arg !== 'function') },
+    next: args.findLast((arg) => typeof arg === 'function'),
+  }))),
+})
+
+const signalOnly = (agent) => (signal) => ({ fields: { signal }, signal, agent })
+
+/** Functions that are no listeners. */
+export const KINDS = {
+  start: { name: 'model/start', reading: ofModel, waits: false },
+  stream: { name: 'model/stream', reading: ofModel, waits: true, streams: true },
+  resolve: {
+    name: 'model/resolve',
+    reading: (provider, model, signal) => ({ fields: { provider, model, signal }, signal }),
+    waits: true,
+    pass: ({ provider, model }) => ({ provider, id: model, name: model }),
+  },
+  models: { name: 'model/models', reading: (provider) => ({ fields: { provider } }), waits: true, pass: () => [] },
+  close: { name: 'model/close', reading: (provider) => ({ fields: { provider } }), waits: true },
+  run: { name: 'run', reading: bare, waits: true },
+  undo: (of) => ({ name: 'undo', reading: () => ({ fields: { of } }), waits: true }),
+  maintenance: (agent) => ({ name: 'maintenance', reading: signalOnly(agent), waits: true }),
+  setup: { name: 'setup', reading: (context) => ({ fields: {}, agent: context.agent }), waits: true },
+  commit: (agent) => ({ name: 'commit', reading: () => ({ fields: {}, agent }), waits: true }),
+}
+
+/** The fields of a call as the rows show them. */
+export function showFields(kind, { fields }, world) {
+  const { request, ...rest } = fields
+  const shown = showMembers(rest, world, [], 'agent')
+  if (request !== undefined) shown.request = showMembers(request, world, [], 'signal')
+  for (const name of kind.errors ?? []) shown[name] = world.thrown(fields[name])
+  return shown
+}
+
+/** Whether a call meets the conditions of `when`: each compares what is shown at a path. */
+export const meets = (when, kind, reading, world) =>
+  Object.entries(when).every(([path, wanted]) => equal(shownAt(path, kind, reading, world), wanted))
+
+function shownAt(path, kind, reading, world) {
+  if (path === 'agent') return reading.agent && show(reading.agent, world)
+  return at(showFields(kind, reading, world), path)
+}
+
+function equal(left, right) {
+  if (left === right) return true
+  if (left === null || right === null || typeof left !== 'object' || typeof right !== 'object') return false
+  if (Array.isArray(left) !== Array.isArray(right)) return false
+  const keys = Object.keys(left)
+  return keys.length === Object.keys(right).length && keys.every((key) => key in right && equal(left[key], right[key]))
+}

@@ -1,0 +1,172 @@
+// One composition of the implementation: its parts, what is observed of it, and the names of the suite.
+import { inspect } from 'node:util'
+import { Context } from '@deepseek-ai/cordis'
+import AgentRegistry from '@deepseek-ai/dsh-agent'
+import AgentLoop from '@deepseek-ai/dsh-agent-loop'
+import LlmRuntime from '@deepseek-ai/dsh-llm'
+import SessionStore from '@deepseek-ai/dsh-session'
+import SystemPrompt from '@deepseek-ai/dsh-system-prompt'
+import ToolRuntime from '@deepseek-ai/dsh-tools'
+import { execute } from './commands.mjs'
+import { Part, fail } from './functions.mjs'
+import { EVENTS, showFields } from './kinds.mjs'
+import { openStream } from './streams.mjs'
+import { Fault, nameOf, show, thrown } from './values.mjs'
+
+/** The parts in the order of mounting; a part waits for those it needs. */
+const PARTS = {
+  llm: [LlmRuntime, () => undefined],
+  sessions: [SessionStore, () => undefined],
+  prompt: [SystemPrompt, ({ prompt }) => prompt ?? { includeHarnessIdentity: false }],
+  tools: [ToolRuntime, () => undefined],
+  agents: [AgentRegistry, () => undefined],
+  loop: [AgentLoop, ({ maxParallelToolCalls }) => (maxParallelToolCalls === undefined ? {} : { maxParallelToolCalls })],
+}
+
+/** More rows than any command can lead to, unless the implementation goes round in circles. */
+const MOST_ROWS = 20_000
+
+export class World {
+  closed = false
+  /** What ends whatever waits when the world is closed. */
+  gone = new Error('the world was closed')
+  root = new Context()
+  parts = new Map()
+  gates = new Map()
+  agents = new Map()
+  handles = new Map()
+  signals = new Map()
+  disposers = new Map()
+  adapters = new Map()
+  kept = new Map()
+  tokens = new Map()
+  names = new WeakMap()
+  signalNames = new WeakMap()
+  errorNames = new WeakMap()
+  #gates = 0
+
+  /** @param {{rows: object[], faults: string[], overflow: Function}} record  Where rows and faults go. */
+  constructor(record) {
+    this.record = record
+  }
+
+  /** Compose what `config` says; fails as the implementation does. */
+  async open(config) {
+    const { without = [], maxParallelToolCalls: _cap, prompt: _prompt, ...others } = config
+    const unknown = [...Object.keys(others), ...without.filter((part) => !(part in PARTS))]
+    if (unknown.length > 0) throw new Fault(`this adapter cannot open a world with "${unknown[0]}"`)
+    this.#observe()
+    for (const [name, [part, options]] of Object.entries(PARTS)) {
+      if (!without.includes(name)) await this.root.plugin(part, options(config))
+    }
+  }
+
+  /** Abandon what waits and tear down; nothing of it is reported. */
+  async close() {
+    this.closed = true
+    for (const gate of this.gates.values()) fail(gate, this.gone)
+    this.gates.clear()
+    await this.root.fiber.dispose()
+  }
+
+  /** Listen to every notification, before the suite can: unscoped, and on nothing that is awaited. */
+  #observe() {
+    const { root } = this
+    for (const [name, kind] of Object.entries(EVENTS)) {
+      if (!kind.emitted) continue
+      root.on(name, (...args) => {
+        if (this.closed) return
+        const { session, agent, ...reading } = kind.reading(...args)
+        const about = session !== undefined ? { session: nameOf(session, this) } : {}
+        const subject = this.agentName(agent)
+        if (subject !== undefined) about.agent = subject
+        if (name === 'session/event') this.row({ on: 'log', ...about, event: show(reading.fields.event, this) })
+        else this.row({ on: 'live', name, ...about, payload: showFields(kind, reading, this) })
+      })
+    }
+    root.logger.exporter({
+      levels: { default: 2 },
+      export: ({ type, args }) => {
+        if (type !== 'warn' && type !== 'error') return
+        const text = args.map((arg) => (arg instanceof Error || typeof arg === 'string' ? String(arg) : inspect(arg)))
+        this.row({ on: 'report', level: type === 'warn' ? 'warning' : 'error', text: text.join(' ') })
+      },
+    })
+  }
+
+  row(row) {
+    if (!this.closed && this.record.rows.push(row) > MOST_ROWS) this.record.overflow()
+  }
+
+  /** Remember a fault of the suite, which makes the reply one; anything else is thrown on. */
+  faultOrThrow(error) {
+    if (!(error instanceof Fault)) throw error
+    this.record.faults.push(error.message)
+  }
+
+  thrown(error) {
+    return thrown(error, this)
+  }
+
+  execute(command, frame) {
+    return execute(command, { world: this, ...frame })
+  }
+
+  stream(script, { call, at }) {
+    if (call === undefined) throw new Fault('a {"$stream"} stands outside of a call')
+    return openStream(call, script, at === undefined ? '' : `${at}.`)
+  }
+
+  /** The name of an execution token: t1, t2, … in order of appearance. */
+  token(symbol) {
+    for (const [name, known] of this.tokens) if (known === symbol) return name
+    const name = `t${this.tokens.size + 1}`
+    this.tokens.set(name, symbol)
+    return name
+  }
+
+  gateId() {
+    return `g${++this.#gates}`
+  }
+
+  /** The function that a `$fn` stands for: a new one where it says more than the name. */
+  part(spec) {
+    const name = spec.$fn
+    if (Object.keys(spec).length > 1 || !this.parts.has(name)) this.parts.set(name, new Part(spec))
+    return this.parts.get(name)
+  }
+
+  /** Give an agent, and the session that it drives, a name. */
+  bind(name, agent) {
+    const former = this.agents.get(name)
+    for (const object of former === undefined ? [] : [former, former.session]) this.names.delete(object)
+    for (const object of [agent, agent.session]) this.names.set(object, name)
+    this.agents.set(name, agent)
+  }
+
+  /** How an agent, or the one with an id, is called in rows; nothing if there is none. */
+  agentName(agent) {
+    const subject = typeof agent === 'string' ? this.root.get('agents')?.get(agent) : agent
+    return subject === undefined ? undefined : nameOf(subject, this)
+  }
+
+  /** An agent by its name or, where the suite did not name it, by its id. */
+  agent(name) {
+    const agent = this.agents.get(name) ?? this.root.get('agents')?.get(name)
+    if (agent === undefined) throw new Fault(`there is no agent "${name}"`)
+    return agent
+  }
+
+  session(name) {
+    const session = this.agents.get(name)?.session ?? this.root.get('sessions')?.get(name)
+    if (session === undefined) throw new Fault(`there is no session "${name}"`)
+    return session
+  }
+
+  /** The context through which a command goes. */
+  context(place = 'root') {
+    if (place === 'root') return this.root
+    if (typeof place?.agent === 'string') return this.agent(place.agent).ctx
+    throw new Fault(`there is no context ${JSON.stringify(place)}`)
+  }
+}

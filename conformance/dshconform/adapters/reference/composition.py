@@ -1,0 +1,199 @@
+"""The composition under test: its root context, and what the suite calls the agents and sessions in it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from dshconform.adapters.reference.fault import Fault
+from dshconform.adapters.reference.observe import observe
+from dshconform.adapters.reference.world import World
+from dshconform.protocol.json_value import Json, JsonMap
+from dshcore.agent import AGENTS, Agent, AgentHandle, Enter, Reject, Retry
+from dshcore.cancel_signal import CancelSignal
+from dshcore.context import Context
+from dshcore.llm import GenerateOptions
+from dshcore.session import SESSIONS, Session
+from dshcore.spine import PARTS, compose
+
+if TYPE_CHECKING:
+    from dshconform.adapters.reference.models import SuiteModel
+
+_CONFIGURABLE: Final = frozenset({"loop", "agents", "sessions", "llm", "tools", "prompt"})
+
+
+class Composition:
+    """One composed root.
+
+    Args:
+        world: The world that it is in.
+        config: The `config` of `world.open`.
+
+    Raises:
+        Fault: The configuration asks for what this adapter does not offer.
+        Exception: The composition does not load.
+    """
+
+    def __init__(self, world: World, config: JsonMap) -> None:
+        self._world: Final = world
+        self._agents: Final[dict[str, Agent]] = {}
+        self._handles: Final[dict[str, AgentHandle]] = {}
+        self._names: Final[dict[int, tuple[object, str]]] = {}
+        """By identity; the object is held, so that no other one gets its identity."""
+        self._expected: Final[dict[str, list[str]]] = {}
+        self.models: Final[dict[str, SuiteModel]] = {}
+        self.root: Final[Context] = _compose(config)
+        observe(world, self)
+
+    # --- names ---------------------------------------------------------------------------------------------------
+
+    def expect(self, agent_id: str, name: str) -> None:
+        """Note that an agent is being created, and what it will be called."""
+        self._expected.setdefault(agent_id, []).append(name)
+
+    def expect_no_more(self, agent_id: str, name: str) -> None:
+        """Note that its creation has ended."""
+        self._expected[agent_id].remove(name)
+
+    def bind(self, name: str, agent: Agent) -> None:
+        """Let a name stand for an agent, and for the session that it drives."""
+        for old in (self._agents.get(name), agent):
+            if old is not None:
+                self._names.pop(id(old), None)
+                self._names.pop(id(old.session), None)
+        self._agents[name] = agent
+        self._names[id(agent)] = (agent, name)
+        self._names[id(agent.session)] = (agent.session, name)
+
+    def bind_expected(self, agent: Agent) -> None:
+        """Name an agent that has just become visible, where only one creation can have made it."""
+        names = self._expected.get(agent.id, ())
+        if id(agent) not in self._names and len(names) == 1:
+            self.bind(names[0], agent)
+
+    def bind_handle(self, name: str, handle: AgentHandle) -> Agent:
+        """Keep the handle of an agent, which alone can dispose of it."""
+        self._handles[name] = handle
+        if self._names.get(id(handle.agent)) != (handle.agent, name):
+            self.bind(name, handle.agent)
+        return handle.agent
+
+    def name(self, subject: object) -> str:
+        """What rows call an agent or session: its name, else its id."""
+        entry = self._names.get(id(subject))
+        if entry is not None:
+            return entry[1]
+        expected = self._expected.get(getattr(subject, "id", ""), ())
+        return expected[0] if len(expected) == 1 else str(getattr(subject, "id", subject))
+
+    def refer(self, subject: Agent | Session | None) -> Json:
+        """What a result calls an agent or session: the name of that very object, or that it is another one."""
+        if subject is None:
+            return None
+        entry = self._names.get(id(subject))
+        return {"other": subject.id} if entry is None else entry[1]
+
+    # --- finding -------------------------------------------------------------------------------------------------
+
+    def context(self, where: object) -> Context:
+        """The context that `in` names.
+
+        Raises:
+            Fault: It names none.
+        """
+        match where:
+            case "root":
+                return self.root
+            case {"agent": str(name)}:
+                return self.agent(name).ctx
+        raise Fault(f"there is no context {where!r}: 'root' and {{'agent': name}} are offered")
+
+    def agent(self, which: object) -> Agent:
+        """The agent of a name, else of an id; an agent stands for itself.
+
+        Raises:
+            Fault: There is none.
+        """
+        if isinstance(which, Agent):
+            return which
+        agents = self.root.get(AGENTS)
+        found = None
+        if isinstance(which, str):
+            found = self._agents.get(which) or (None if agents is None else agents.get(which))
+        if found is None:
+            raise Fault(f"there is no agent {which!r}")
+        return found
+
+    def handle(self, name: str) -> AgentHandle:
+        """The handle of an agent that the suite created.
+
+        Raises:
+            Fault: There is none.
+        """
+        if name not in self._handles:
+            raise Fault(f"there is no handle of an agent {name!r}")
+        return self._handles[name]
+
+    def session(self, which: object) -> Session:
+        """The session of an agent's name, else of an id; a session stands for itself.
+
+        Raises:
+            Fault: There is none.
+        """
+        if isinstance(which, Session):
+            return which
+        found = None
+        if isinstance(which, str):
+            sessions = self.root.get(SESSIONS)
+            agent = self._agents.get(which)
+            found = agent.session if agent is not None else None if sessions is None else sessions.get(which)
+        if found is None:
+            raise Fault(f"there is no session {which!r}")
+        return found
+
+    def agent_of(self, request: GenerateOptions) -> Agent | None:
+        """The live agent whose request it is, if any."""
+        agents = self.root.get(AGENTS)
+        return None if agents is None or request.session_id is None else agents.get(request.session_id)
+
+    # --- showing -------------------------------------------------------------------------------------------------
+
+    def show(self, value: object) -> Json | None:
+        """Show what has a form of its own; none for everything else."""
+        match value:
+            case CancelSignal():
+                return self._show_signal(value)
+            case Agent() | Session():
+                return self.name(value)
+            case Context():
+                return value.name
+            case GenerateOptions():
+                return self._world.show(value.to_json())
+            case Enter():
+                return {"kind": "enter", "messages": self._world.show(value.messages)}
+            case Reject():
+                return {"kind": "reject"}
+            case Retry():
+                return {"kind": "retry"}
+            case _:
+                return None
+
+    def _show_signal(self, signal: CancelSignal) -> Json:
+        name = next((name for name, known in self._world.names.signals.items() if known is signal), None)
+        shown: dict[str, Json] = {"signal": name, "aborted": signal.aborted}
+        if signal.aborted:
+            shown["reason"] = self._world.show(signal.reason)
+        return shown
+
+
+def _compose(config: JsonMap) -> Context:
+    unknown = config.keys() - {"without", "maxParallelToolCalls"}
+    if unknown:
+        raise Fault(f"world.open: config {min(unknown)!r} is not offered by this adapter")
+    without = config.get("without", ())
+    if not isinstance(without, Sequence) or not _CONFIGURABLE.issuperset(without):
+        raise Fault(
+            f"world.open: config 'without' must list parts ({', '.join(sorted(_CONFIGURABLE))}), not {without!r}"
+        )
+    parts = frozenset(PARTS).intersection(str(part) for part in without)  # leaving out what it lacks takes nothing
+    if "maxParallelToolCalls" in config:
+        return compose(max_parallel_tool_calls=config["maxParallelToolCalls"], without=parts)  # type: ignore[arg-type]  # raw
+    return compose(without=parts)

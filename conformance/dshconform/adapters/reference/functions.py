@@ -1,0 +1,85 @@
+"""The functions of the suite, whatever the contract takes a callback for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from dshconform.adapters.reference.calls import Call
+from dshconform.adapters.reference.endings import Kind
+from dshconform.adapters.reference.fault import Fault
+from dshconform.adapters.reference.scripts import mapping, read_commands, read_script
+from dshconform.adapters.reference.world import World
+from dshconform.protocol.json_value import JsonMap
+
+_FORM_MEMBERS: Final = frozenset({"$fn", "do", "calls", "when", "abort", "onAbort", "watch"})
+
+
+class SuiteFunction:
+    """A function of the suite, as `{"$fn": name, …}` describes it.
+
+    Args:
+        world: Where it is called.
+        name: Its name, the `part` of its rows.
+        form: Its other members.
+
+    Raises:
+        Fault: The form is malformed.
+    """
+
+    __slots__ = ("_scripts", "auto", "calls", "name", "on_abort", "watch", "when", "world")
+
+    def __init__(self, world: World, name: str, form: JsonMap) -> None:
+        unknown = form.keys() - _FORM_MEMBERS
+        if unknown:
+            raise Fault(f"$fn {name!r} has no member {min(unknown)!r}")
+        if "do" in form and "calls" in form:
+            raise Fault(f"$fn {name!r} has both `do` and `calls`")
+        self.world: Final = world
+        self.name: Final = name
+        per_call = form["calls"] if "calls" in form else [form.get("do")]
+        if not isinstance(per_call, Sequence) or isinstance(per_call, str) or not per_call:
+            raise Fault(f"$fn {name!r}: `calls` must be a list with a script for each call")
+        self._scripts: Final = [read_script(script, f"$fn {name!r}") for script in per_call]
+        self.when: Final = mapping(form.get("when", {}), f"$fn {name!r}: `when`")
+        abort = form.get("abort", "manual")
+        if abort not in ("manual", "auto"):
+            raise Fault(f"$fn {name!r}: `abort` must be 'manual' or 'auto', not {abort!r}")
+        self.auto: Final = abort == "auto"
+        self.on_abort: Final = read_commands(form.get("onAbort", ()), f"$fn {name!r}: `onAbort`")
+        self.watch: Final = form.get("watch") is True
+        self.calls = 0
+
+    def call(
+        self,
+        kind: Kind,
+        fields: Mapping[str, object],
+        *,
+        agent: object = None,
+        payload: object = None,
+        proceed: Callable[..., object] | None = None,
+    ) -> object:
+        """Be called by the implementation.
+
+        Args:
+            kind: What the function stands for.
+            fields: The fields of the kind, as the implementation gave them.
+            agent: The agent that stands beside them.
+            payload: The object that holds the fields, where there is one: `set` assigns to it.
+            proceed: `next`, in a waterfall.
+
+        Returns:
+            What an ordinary function of this kind answers.
+
+        Raises:
+            Exception: What the script throws.
+        """
+        call = Call(self, kind, fields, agent=agent, payload=payload, proceed=proceed)
+        return call.begin() if self.count(call) else call.pass_by()
+
+    def count(self, call: "Call") -> bool:
+        """Count a call and give it its script, unless `when` says that the function does not answer for it."""
+        if not all(call.shows(path, value) for path, value in self.when.items()):
+            return False
+        call.script = self._scripts[min(self.calls, len(self._scripts) - 1)]
+        self.calls += 1
+        call.n = self.calls
+        return True

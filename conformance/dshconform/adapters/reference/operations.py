@@ -1,0 +1,415 @@
+"""The `core` command table: which call of `dshcore` each command makes.
+
+Values of the contract (messages, causes, options, metadata) are passed on as they were sent; the adapter checks only
+what it reads itself.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, cast
+
+import msgspec
+from msgspec import UNSET
+
+from dshconform.adapters.reference.commands import Arguments, Operation, Started
+from dshconform.adapters.reference.composition import Composition
+from dshconform.adapters.reference.fault import Fault
+from dshconform.adapters.reference.functions import SuiteFunction
+from dshconform.adapters.reference.kinds import EVENTS, MAINTENANCE, SETUP, UNDO, frozen, listener
+from dshconform.adapters.reference.models import ModelFunctions, SuiteModel
+from dshconform.adapters.reference.paths import snake_case
+from dshconform.adapters.reference.world import World
+from dshconform.protocol.json_value import Json
+from dshcore.agent import AGENTS, Agent, AgentHandle, AgentOptions, CreateAgentOptions, fold_consumed_work
+from dshcore.cancel_signal import CancelSignal
+from dshcore.context import Context
+from dshcore.llm import LLM, RetryPolicy
+from dshcore.session import Session
+
+# --- worlds, registrations, signals ----------------------------------------------------------------------------------
+
+
+def world_open(world: World, args: Arguments) -> None:
+    """Compose."""
+    if hasattr(world, "composition"):
+        raise Fault("world.open: stands alone, not in a burst or script")
+    world.composition = Composition(world, args.members("config"))
+
+
+def undo(world: World, args: Arguments) -> object:
+    """Call a disposer."""
+    disposer = world.names.disposers.get(args.text("of"))
+    if disposer is None:
+        raise args.wrong("of", "must be the `as` of a registration")
+    answer = disposer()
+    return Started(answer, "awaitable") if isinstance(answer, Awaitable) else "nothing"
+
+
+def listen(world: World, args: Arguments) -> None:
+    """Register a listener."""
+    event = EVENTS.get(args.text("event"))
+    if event is None:
+        raise args.wrong("event", f"must be one of {', '.join(EVENTS)}")
+    world.names.disposers[args.text("as")] = _context(world, args).on(
+        cast("Any", event.key),
+        listener(_function(args, "fn"), event),
+        prepend=args.flag("prepend"),
+        global_=args.flag("global"),
+        once=args.flag("once"),
+    )
+
+
+def effect(world: World, args: Arguments) -> None:
+    """Register a cleanup."""
+    name, cleanup = args.text("as"), _function(args, "undo")
+
+    def undo_it() -> Any:  # noqa: ANN401 - an awaitable or nothing, as the function answers
+        return cleanup.call(UNDO, {"of": name})
+
+    world.names.disposers[name] = _context(world, args).effect(undo_it, label=name)
+
+
+def signal_new(world: World, args: Arguments) -> None:
+    """Make a signal."""
+    world.names.signals[args.text("signal")] = CancelSignal()
+
+
+def signal_read(world: World, args: Arguments) -> dict[str, object]:
+    """Read a signal of the suite, or one that a call was given."""
+    signal = args.raw("signal")
+    if not isinstance(signal, CancelSignal):
+        signal = _signal(world, args)
+    return {"aborted": signal.aborted, "reason": signal.reason} if signal.aborted else {"aborted": False}
+
+
+def signal_abort(world: World, args: Arguments) -> None:
+    """Fire a signal of the suite."""
+    _signal(world, args).abort(args.raw_or("reason", None))
+
+
+# --- agents ----------------------------------------------------------------------------------------------------------
+
+
+def agent_create(world: World, args: Arguments) -> Started:
+    """Create an agent."""
+    composition = world.composition
+    agent_id = args.text("agent")
+    name = args.text_or("handle", agent_id)
+    given: dict[str, Any] = {option: args.raw(option) for option in ("meta", "seed", "signal") if option in args}
+    if "options" in args:
+        given["agent_options"] = _agent_options(args.raw("options"))
+    if "setup" in args:
+        given["setup"] = _setup(composition, name, _function(args, "setup"))
+    context = _context(world, args)
+    creation = context[AGENTS].create(context, CreateAgentOptions(session_id=agent_id, **given))
+
+    async def create() -> Agent:
+        composition.expect(agent_id, name)
+        try:
+            handle: AgentHandle = await creation
+        finally:
+            composition.expect_no_more(agent_id, name)
+        return composition.bind_handle(name, handle)
+
+    return Started(create())
+
+
+def agent_dispose(world: World, args: Arguments) -> Started:
+    """Dispose of an agent."""
+    return Started(world.composition.handle(args.text("agent")).dispose())
+
+
+def agent_when_idle(world: World, args: Arguments) -> Started:
+    """Wait for quiescence."""
+    return Started(_agent(world, args).when_idle())
+
+
+def agent_send(world: World, args: Arguments) -> None:
+    """Deliver a message."""
+    _agent(world, args).send(_any(args, "message"), _any(args, "target"), _any(args, "wakeup"))
+
+
+def agent_followup(world: World, args: Arguments) -> None:
+    """Deliver a message for a turn of its own."""
+    _agent(world, args).followup(_any(args, "message"))
+
+
+def agent_steer(world: World, args: Arguments) -> None:
+    """Deliver a message for the next step."""
+    _agent(world, args).steer(_any(args, "message"))
+
+
+def agent_inject(world: World, args: Arguments) -> None:
+    """Deliver a message that wakes nobody."""
+    _agent(world, args).inject(_any(args, "message"))
+
+
+def agent_cancel(world: World, args: Arguments) -> None:
+    """Cancel."""
+    agent, cause = _agent(world, args), _any(args, "cause")
+    if "keepInbox" in args:
+        agent.cancel(cause, keep_inbox=_any(args, "keepInbox"))
+    else:
+        agent.cancel(cause)
+
+
+def agent_maintain(world: World, args: Arguments) -> Started:
+    """Run a maintenance task."""
+    agent, task = _agent(world, args), _function(args, "fn")
+
+    def run(signal: CancelSignal) -> Any:  # noqa: ANN401 - an awaitable, which the kind sees to
+        return task.call(MAINTENANCE, {"signal": signal}, agent=agent)
+
+    return Started(agent.run_maintenance(run))
+
+
+def agent_inspect(world: World, args: Arguments) -> dict[str, object]:
+    """Read what the handle tells."""
+    agent = _agent(world, args)
+    inbox = agent.inbox
+    return {
+        "id": agent.id,
+        "status": agent.status,
+        "nextTurn": inbox.next_turn,
+        "nextStep": inbox.next_step,
+        "hasPending": inbox.has_pending,
+        "options": agent.options,
+        "session": agent.session.id,
+    }
+
+
+# --- inbox -----------------------------------------------------------------------------------------------------------
+
+
+def inbox_append(world: World, args: Arguments) -> None:
+    """Insert at the end."""
+    _agent(world, args).inbox.append(_any(args, "target"), _any(args, "message"))
+
+
+def inbox_prepend(world: World, args: Arguments) -> None:
+    """Insert at the beginning."""
+    _agent(world, args).inbox.prepend(_any(args, "target"), _any(args, "message"))
+
+
+def inbox_splice(world: World, args: Arguments) -> object:
+    """Remove and insert."""
+    options = {snake_case(name): _any(args, name) for name in ("start", "deleteCount", "inserted") if name in args}
+    return _agent(world, args).inbox.splice(_any(args, "target"), **options)
+
+
+def inbox_replace(world: World, args: Arguments) -> bool:
+    """Put one message where another waits."""
+    return _agent(world, args).inbox.replace(_any(args, "id"), _any(args, "message"))
+
+
+def inbox_remove(world: World, args: Arguments) -> bool:
+    """Cancel one message."""
+    return _agent(world, args).inbox.remove(_any(args, "id"))
+
+
+def inbox_clear(world: World, args: Arguments) -> None:
+    """Cancel everything pending."""
+    _agent(world, args).inbox.clear()
+
+
+# --- registry, sessions, folds ---------------------------------------------------------------------------------------
+
+
+def registry_get(world: World, args: Arguments) -> Json:
+    """Look an agent up."""
+    return world.composition.refer(_context(world, args)[AGENTS].get(_any(args, "id")))
+
+
+def registry_list(world: World, args: Arguments) -> list[Json]:
+    """List the live agents."""
+    return [world.composition.refer(agent) for agent in _context(world, args)[AGENTS].list()]
+
+
+def registry_roots(world: World, args: Arguments) -> list[Json]:
+    """List the live agents that no agent owns."""
+    return [world.composition.refer(agent) for agent in _context(world, args)[AGENTS].roots()]
+
+
+_VIEWS: Final[Mapping[str, Callable[[Session], object]]] = {
+    "events": lambda session: session.events,
+    "seq": lambda session: session.seq,
+    "header": lambda session: session.header,
+    "messages": lambda session: session.derive_messages(),
+    "firstLiveSeq": lambda session: session.first_live_seq,
+    "nodes": lambda session: session.surface.nodes,
+    "replaceGeneration": lambda session: session.surface.replace_generation,
+    "requestHeader": lambda session: session.request_header(),
+    "requestContext": lambda session: session.request_context(),
+}
+
+
+def session_read(world: World, args: Arguments) -> dict[str, object]:
+    """Read a session."""
+    session = world.composition.session(args.raw("session"))
+    read: dict[str, object] = {}
+    for what in args.items("what"):
+        view = _VIEWS.get(str(what))
+        if view is None:
+            raise args.wrong("what", f"must list some of {', '.join(_VIEWS)}")
+        value = view(session)
+        if value is not None:  # no header or context yet: the member is absent
+            read[str(what)] = value
+    return read
+
+
+def session_append(world: World, args: Arguments) -> object:
+    """Append to a session; what the caller left out stays absent."""
+    intent = args.raw_or("intent", {})
+    if not isinstance(intent, Mapping):
+        raise args.wrong("intent", "must be an object")
+    surface = {snake_case(name): intent[name] for name in ("surfaceOp", "sourceEventSeqs") if name in intent}
+    session = world.composition.session(args.raw("session"))
+    return session.append(_any(args, "type"), args.raw_or("data", UNSET), **surface)
+
+
+def fold(world: World, args: Arguments) -> dict[str, object]:  # noqa: ARG001 - a fold needs no world
+    """Fold events."""
+    if args.text("what") != "work":
+        raise args.wrong("what", "must be 'work'")
+    work = fold_consumed_work(cast("Any", frozen(args.raw("events"))))
+    dropped: dict[str, object] = {"droppedUnrun": work.dropped_unrun}
+    return dropped if work.end is None else {"end": work.end, **dropped}
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def model_register(world: World, args: Arguments) -> None:
+    """Register a model adapter, a new one or one that was registered before."""
+    context, models = _context(world, args), world.composition.models
+    name = args.text_or("adapter", "")
+    model = models.get(name)
+    if model is None:
+        model = SuiteModel(_model_functions(args))
+        if name:
+            models[name] = model
+    options: dict[str, Any] = {"names": args.raw("names")} if "names" in args else {}
+    if "retryPolicy" in args:
+        options["retry_policy"] = _retry_policy(args)
+    world.names.disposers[args.text("as")] = context[LLM].register(
+        context, _any(args, "routes"), cast("Any", model), **options
+    )
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+CORE: Final[Mapping[str, Operation]] = {
+    "world.open": Operation(world_open, (), ("config",)),
+    "undo": Operation(undo, ("of",), ("task",)),
+    "listen": Operation(listen, ("as", "event", "fn"), ("prepend", "global", "once", "in")),
+    "effect": Operation(effect, ("as", "undo"), ("in",)),
+    "signal.new": Operation(signal_new, ("signal",)),
+    "signal.read": Operation(signal_read, ("signal",)),
+    "signal.abort": Operation(signal_abort, ("signal",), ("reason",)),
+    "agent.create": Operation(
+        agent_create, ("task", "agent"), ("handle", "options", "meta", "seed", "signal", "setup", "in")
+    ),
+    "agent.dispose": Operation(agent_dispose, ("task", "agent")),
+    "agent.whenIdle": Operation(agent_when_idle, ("task", "agent")),
+    "agent.send": Operation(agent_send, ("agent", "message", "target", "wakeup")),
+    "agent.followup": Operation(agent_followup, ("agent", "message")),
+    "agent.steer": Operation(agent_steer, ("agent", "message")),
+    "agent.inject": Operation(agent_inject, ("agent", "message")),
+    "agent.cancel": Operation(agent_cancel, ("agent", "cause"), ("keepInbox",)),
+    "agent.maintain": Operation(agent_maintain, ("task", "agent", "fn")),
+    "agent.inspect": Operation(agent_inspect, ("agent",)),
+    "inbox.append": Operation(inbox_append, ("agent", "target", "message")),
+    "inbox.prepend": Operation(inbox_prepend, ("agent", "target", "message")),
+    "inbox.splice": Operation(inbox_splice, ("agent", "target"), ("start", "deleteCount", "inserted")),
+    "inbox.replace": Operation(inbox_replace, ("agent", "id", "message")),
+    "inbox.remove": Operation(inbox_remove, ("agent", "id")),
+    "inbox.clear": Operation(inbox_clear, ("agent",)),
+    "registry.get": Operation(registry_get, ("id",), ("in",)),
+    "registry.list": Operation(registry_list, (), ("in",)),
+    "registry.roots": Operation(registry_roots, (), ("in",)),
+    "session.read": Operation(session_read, ("session", "what")),
+    "session.append": Operation(session_append, ("session", "type"), ("data", "intent")),
+    "fold": Operation(fold, ("what", "events")),
+    "model.register": Operation(
+        model_register,
+        ("as", "routes"),
+        ("stream", "adapter", "start", "resolve", "models", "close", "names", "retryPolicy", "in"),
+    ),
+}
+"""Every operation of the implementation that the profile `core` needs."""
+
+
+# --- reading arguments -----------------------------------------------------------------------------------------------
+
+
+def _any(args: Arguments, name: str) -> Any:  # noqa: ANN401 - passed on unchecked, whatever it is
+    return args.raw(name)
+
+
+def _context(world: World, args: Arguments) -> Context:
+    return world.composition.context(args.raw_or("in", "root"))
+
+
+def _agent(world: World, args: Arguments) -> Agent:
+    return world.composition.agent(args.raw("agent"))
+
+
+def _signal(world: World, args: Arguments) -> CancelSignal:
+    signal = world.names.signals.get(args.text("signal"))
+    if signal is None:
+        raise args.wrong("signal", "must be a signal made by signal.new")
+    return signal
+
+
+def _function(args: Arguments, name: str) -> SuiteFunction:
+    function = args.raw(name)
+    if not isinstance(function, SuiteFunction):
+        raise args.wrong(name, 'must be a function, {"$fn": name, …}')
+    return function
+
+
+def _function_or_none(args: Arguments, name: str) -> SuiteFunction | None:
+    return _function(args, name) if name in args else None
+
+
+def _agent_options(raw: object) -> Any:  # noqa: ANN401 - what is no object is passed on unchecked
+    if not isinstance(raw, Mapping):
+        return raw
+    known: dict[str, Any] = {
+        attribute: raw[name]
+        for attribute, name in (("provider", "provider"), ("model", "model"), ("max_tokens", "maxTokens"))
+        if name in raw
+    }
+    return AgentOptions(**known)
+
+
+def _retry_policy(args: Arguments) -> RetryPolicy:
+    try:
+        policy: RetryPolicy = msgspec.convert(args.raw("retryPolicy"), RetryPolicy)
+    except msgspec.ValidationError as error:
+        raise args.wrong("retryPolicy", f"must be a retry policy ({error})") from None
+    return policy
+
+
+def _setup(composition: Composition, name: str, function: SuiteFunction) -> Callable[[Context], Any]:
+    def compose_scope(context: Context) -> Any:  # noqa: ANN401 - whatever the function answers
+        agent = context.scope  # the scope key of an agent is the agent
+        if isinstance(agent, Agent):
+            composition.bind(name, agent)
+        return function.call(SETUP, {}, agent=agent)
+
+    return compose_scope
+
+
+def _model_functions(args: Arguments) -> ModelFunctions:
+    if "stream" not in args:
+        raise args.wrong("stream", "is needed where no earlier `adapter` is named")
+    resolve = args.raw_or("resolve", None)
+    if resolve is not None and not isinstance(resolve, SuiteFunction | Mapping):
+        raise args.wrong("resolve", "must be a function, or metadata by model")
+    return ModelFunctions(
+        _function(args, "stream"),
+        _function_or_none(args, "start"),
+        resolve,
+        _function_or_none(args, "models"),
+        _function_or_none(args, "close"),
+    )

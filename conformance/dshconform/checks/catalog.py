@@ -1,0 +1,91 @@
+"""All checks of the suite, and the selection of some."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from dshconform.contracts.inbox import InboxModel
+from dshconform.contracts.machine import MachineCheck
+from dshconform.contracts.model import Model
+from dshconform.running.check import Check
+from dshconform.scenarios.check import ScenarioCheck
+from dshconform.scenarios.load import bundled
+from dshconform.trace.invariants import INVARIANTS
+
+MODELS: Final[Mapping[str, type[Model]]] = {model.name: model for model in (InboxModel,)}
+"""The models of the contract machines, by contract."""
+
+
+class UnknownName(LookupError):
+    """A name that nothing has, with the near misses.
+
+    Args:
+        what: The kind of thing: `contract`, `check`.
+        name: The name.
+        known: The names that exist.
+    """
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(set(known))
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or [one for one in names if name in one]
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+        super().__init__(f"there is no {what} {name!r}; {hint}")
+
+
+@cache
+def all_checks() -> tuple[Check, ...]:
+    """Every check of the suite: scenarios in the order of their files, then the contract machines."""
+    scenarios: list[Check] = [ScenarioCheck(scenario) for scenario in bundled()]
+    machines: list[Check] = [MachineCheck(model) for model in MODELS.values()]
+    return (*scenarios, *machines)
+
+
+def checks_for(clause: str) -> list[str]:
+    """The names of the checks and invariants that cite a clause."""
+    named = [check.name for check in all_checks() if clause in check.clauses]
+    return named + [f"invariant/{invariant.name}" for invariant in INVARIANTS if clause in invariant.clauses]
+
+
+def select(
+    checks: Sequence[Check],
+    *,
+    names: Sequence[str] = (),
+    contracts: Sequence[str] = (),
+    clauses: Sequence[str] = (),
+) -> tuple[Check, ...]:
+    """Select checks by name, contract or clause; nothing given selects all.
+
+    Args:
+        checks: All checks.
+        names: Names of checks: `scenario/plain-turn`, or its last part.
+        contracts: Contracts, all of whose checks are selected.
+        clauses: Clauses; every check that cites one is selected, and all for one that an invariant holds.
+
+    Returns:
+        What any of them selects, in the order of `checks`.
+
+    Raises:
+        UnknownName: A name or contract that nothing has.
+    """
+    if not (names or contracts or clauses):
+        return tuple(checks)
+    known_contracts = {check.contract for check in checks}
+    for contract in contracts:
+        if contract not in known_contracts:
+            raise UnknownName("contract", contract, known_contracts)
+    for name in names:
+        if not any(_named(check, name) for check in checks):
+            raise UnknownName("check", name, [check.name for check in checks])
+    watched = {clause for invariant in INVARIANTS for clause in invariant.clauses}
+    return tuple(
+        check
+        for check in checks
+        if any(_named(check, name) for name in names)
+        or check.contract in contracts
+        or any(clause in check.clauses or clause in watched for clause in clauses)
+    )
+
+
+def _named(check: Check, name: str) -> bool:
+    return name in {check.name, check.name.partition("/")[2]}

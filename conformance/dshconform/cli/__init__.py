@@ -1,0 +1,64 @@
+"""The command line: one file per command, loaded when it is called."""
+
+import sys
+from importlib import import_module
+from typing import Final
+
+import click
+
+from dshconform import __version__
+
+_COMMANDS: Final = {
+    "run": ("dshconform.cli.run", "run", "Judge an implementation by all checks, or by some."),
+    "smoke": ("dshconform.cli.smoke", "smoke", "Say what to fix next, in seconds."),
+    "replay": ("dshconform.cli.replay", "replay", "Run a scenario or a saved counterexample, step by step."),
+    "explain": ("dshconform.cli.explain", "explain", "Show a clause and the checks that hold it."),
+    "list": ("dshconform.cli.list_", "list_", "List clauses, checks, contracts or implementations."),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose help needs none of its commands' modules."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        module, attribute, _ = _COMMANDS[cmd_name]
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}; known: {', '.join(_COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, _, about) in _COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.version_option(__version__, prog_name="dshconform")
+def cli() -> None:
+    """Hold an implementation of the harness core to its specification.
+
+    \b
+    dshconform smoke -- ./my-adapter     what to fix next
+    dshconform run -- ./my-adapter       every check, and a verdict
+    dshconform explain INBOX-CLAIM-01    what a clause demands
+    """  # noqa: D301 - click reads the control character
+
+
+def main() -> None:
+    """Run the command line; exit status 2 for wrong usage."""
+    sys.stdout.reconfigure(errors="replace") if hasattr(sys.stdout, "reconfigure") else None
+    cli()

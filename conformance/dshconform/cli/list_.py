@@ -1,0 +1,92 @@
+"""`dshconform list`: what can be asked about, selected and run."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import click
+
+from dshconform.spec.clause import Level, Profile
+from dshconform.spec.specification import UnknownClause, load_specification
+
+WIDTH: Final = 80
+
+
+@click.group(name="list", help="List clauses, checks or implementations.")
+def list_() -> None:
+    """Hold the commands below."""
+
+
+@list_.command(help="List the clauses of the specification, or some of them.")
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    type=click.Choice(list(map(str, Profile))),
+    help="Only this profile; repeatable.",
+)
+@click.option(
+    "--level", "levels", multiple=True, type=click.Choice(list(map(str, Level))), help="Only this level; repeatable."
+)
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="GROUP",
+    help="Only this group (INBOX-CLAIM) or area (INBOX); repeatable.",
+)
+def clauses(profiles: Sequence[str], levels: Sequence[str], groups: Sequence[str]) -> None:
+    """Print one line for each clause, and the counts."""
+    specification = load_specification()
+    try:
+        chosen = specification.select(profiles=map(Profile, profiles), levels=map(Level, levels), groups=groups)
+    except UnknownClause as unknown:
+        raise click.UsageError(str(unknown)) from unknown
+    if not chosen:
+        raise click.UsageError("no clause fits this choice; leave out --profile, --level or --group")
+    rows = [(clause.id, clause.level, clause.profile, clause.text) for clause in chosen]
+    for line in _columns(("clause", "level", "profile", "text"), rows, cut=True):
+        click.echo(line)
+    counts = Counter(clause.level for clause in chosen)
+    levels_counted = ", ".join(f"{counts[level]} {level}" for level in Level if counts[level])
+    click.echo(f"\n{len(chosen)} clauses: {levels_counted}")
+
+
+@list_.command(help="List the checks, or those of one contract.")
+@click.option("--contract", metavar="CONTRACT", help="Only the checks of this contract.")
+def checks(contract: str | None) -> None:
+    """Print one line for each check."""
+    from dshconform.checks.catalog import UnknownName, all_checks, select
+
+    try:
+        chosen = select(all_checks(), contracts=() if contract is None else (contract,))
+    except UnknownName as unknown:
+        raise click.UsageError(str(unknown)) from unknown
+    rows = [(check.name, check.contract, check.profile, f"{len(check.clauses)} clauses") for check in chosen]
+    for line in _columns(("check", "contract", "profile", "cites"), rows):
+        click.echo(line)
+
+
+@list_.command(help="List the implementations that the suite can start by name.")
+def implementations() -> None:
+    """Print one line for each implementation."""
+    from dshconform.adapters.catalog import IMPLEMENTATIONS
+
+    rows = [(implementation.name, implementation.about) for implementation in IMPLEMENTATIONS.values()]
+    for line in _columns(("implementation", "what it is"), rows):
+        click.echo(line)
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool = False) -> Iterator[str]:
+    """Lay a table out in lines of at most 80 characters; what is too long for the last column is wrapped or cut."""
+    table = [head, *rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(head) - 1)]
+    for row in table:
+        left = "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=False))
+        last = " ".join(row[-1].split())
+        room = WIDTH - len(left)
+        if cut:
+            yield left + (last if len(last) <= room else f"{last[: room - 1].rstrip()}…")
+        else:
+            yield from textwrap.wrap(last, WIDTH, initial_indent=left, subsequent_indent=" " * len(left))

@@ -1,0 +1,75 @@
+"""`dshconform replay`: run a scenario file or a saved counterexample, and show every row."""
+
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from dshconform.adapters.catalog import CannotStart
+from dshconform.checks.catalog import all_checks
+from dshconform.checks.replaying import ReplayError, read_replay
+from dshconform.checks.replaying import replay as replay_file
+from dshconform.cli.target import TargetCommand, choose, fault_lines, target_options
+from dshconform.links.link import AdapterFault
+from dshconform.report.failure_text import blamed_lines, difference_lines, step_line
+from dshconform.running.ledger import LedgerError, read_ledger
+from dshconform.running.verdict import FAULT_EXIT_STATUS
+from dshconform.running.world import Exchange
+from dshconform.spec.specification import load_specification
+from dshconform.trace.rows import row_line
+
+
+@click.command(cls=TargetCommand)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@target_options
+@click.option("--until", type=click.IntRange(min=1), help="Stop after so many commands.")
+@click.pass_context
+def replay(
+    ctx: click.Context,
+    *,
+    file: Path,
+    implementation: str | None,
+    deviations: Path | None,
+    timeout: float,
+    work: Path,
+    until: int | None,
+) -> None:
+    """Run a scenario or a saved counterexample, and show every row.
+
+    Exit status: 0 no difference, 1 a difference, 2 wrong usage or a fault of
+    the adapter.
+    """
+    console = Console(highlight=False, soft_wrap=True)
+    target = choose(ctx, implementation, deviations=deviations, timeout=timeout, work=work)
+    clauses = load_specification().clauses
+    try:
+        wanted = read_replay(file.read_text(encoding="utf-8"), file)
+        ledger = read_ledger(target.implementation.ledger, clauses, [check.name for check in all_checks()])
+    except (ReplayError, LedgerError) as error:
+        raise click.UsageError(str(error)) from error
+
+    def show(exchange: Exchange) -> None:
+        console.print(f"> {step_line(exchange.step)}", markup=False)
+        for row in exchange.reply.observed:
+            console.print(f"    {row_line(row)}", markup=False)
+
+    try:
+        with target.open(lambda line: console.print(line, markup=False)) as link:
+            difference = replay_file(wanted, link, ledger, until=until, show=show)
+    except ReplayError as error:
+        raise click.UsageError(str(error)) from error
+    except AdapterFault as fault:
+        for line in fault_lines(fault):
+            console.print(line, markup=False)
+        sys.exit(FAULT_EXIT_STATUS)
+    except CannotStart as error:
+        console.print(f"error: {error.message}\n  remedy: {error.remedy}", markup=False)
+        sys.exit(FAULT_EXIT_STATUS)
+    console.print()
+    if difference is None:
+        console.print("no difference", markup=False)
+        sys.exit(0)
+    for line in (*blamed_lines(difference, clauses), "", *difference_lines(difference)):
+        console.print(line, markup=False)
+    sys.exit(1)

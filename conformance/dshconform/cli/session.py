@@ -1,0 +1,140 @@
+"""One run from the command line: open, run, print, save, and the exit status."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from dshconform import __version__
+from dshconform.adapters.catalog import CannotStart
+from dshconform.cli.target import Target, fault_lines
+from dshconform.links.link import AdapterFault, Link
+from dshconform.report.failure_text import failure_lines
+from dshconform.report.json_report import report, write_report
+from dshconform.report.progress import RunProgress
+from dshconform.report.table import print_report
+from dshconform.running.check import Check, Failure, Outcome
+from dshconform.running.ledger import Ledger, LedgerError, read_ledger
+from dshconform.running.run import RunResult, run_checks
+from dshconform.running.verdict import EXIT_STATUS, FAULT_EXIT_STATUS
+from dshconform.spec.clause import Clause
+from dshconform.yaml_text import write_yaml
+
+
+@dataclass(slots=True)
+class Session:
+    """What one call of the command line does with one implementation.
+
+    Args:
+        target: The implementation.
+        clauses: The specification, by id.
+        checks: All checks that exist.
+        console: Where a person reads.
+    """
+
+    target: Target
+    clauses: Mapping[str, Clause]
+    checks: Sequence[Check]
+    console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
+
+    def ledger(self) -> Ledger:
+        """The implementation's known differences.
+
+        Raises:
+            click.UsageError: Its file cannot be used.
+        """
+        try:
+            return read_ledger(self.target.implementation.ledger, self.clauses, [check.name for check in self.checks])
+        except LedgerError as error:
+            raise click.UsageError(str(error)) from error
+
+    def run(
+        self,
+        selected: Sequence[Check],
+        *,
+        seed: int,
+        examples: int,
+        stop_at: Callable[[Outcome], bool] = lambda _: False,
+    ) -> RunResult | None:
+        """Open the implementation and run checks; nothing when it could not be opened, which is then printed."""
+        ledger = self.ledger()
+        result: RunResult | None = None
+        try:
+            with self.target.open(self._say) as link:
+                self._headline(link, seed)
+                with RunProgress(self.console) as progress:
+                    result = run_checks(
+                        link,
+                        specification=list(self.clauses.values()),
+                        checks=self.checks,
+                        selected=selected,
+                        ledger=ledger,
+                        seed=seed,
+                        examples=examples,
+                        progress=progress,
+                        stop_at=stop_at,
+                    )
+        except AdapterFault as fault:
+            if result is None:
+                self.tell_fault(fault)
+            elif result.fault is None:
+                result.fault = fault
+        except CannotStart as error:
+            self.console.print(f"error: {error.message}\n  remedy: {error.remedy}", markup=False)
+        return result
+
+    def report(self, result: RunResult, *, json_file: Path | None, seconds: float) -> int:
+        """Print a run, save its counterexamples and its report.
+
+        Returns:
+            The exit status.
+        """
+        replays: dict[str, str] = {}
+        for outcome in result.outcomes:
+            for failure in outcome.failures:
+                self.console.rule(outcome.check, style="red")
+                path = self.save(outcome.check, failure)
+                replays.setdefault(outcome.check, str(path))
+                for line in failure_lines(failure, self.clauses, self.replay_line(path)):
+                    self.console.print(line, markup=False)
+                self.console.print()
+        print_report(self.console, result)
+        footer = f"suite {__version__}, seed {result.seed}, {len(result.outcomes)} of {len(result.selected)} checks"
+        self.console.print(f"{footer}, {seconds:.1f} s", markup=False)
+        if json_file is not None:
+            write_report(json_file, report(result, replays=replays, seconds=seconds))
+            self.console.print(f"report: {json_file}", markup=False)
+        if result.fault is not None:
+            self.console.print("the run was cut short:", markup=False)
+            self.tell_fault(result.fault)
+            return FAULT_EXIT_STATUS
+        return EXIT_STATUS[result.judgement.verdict]
+
+    def save(self, check: str, failure: Failure) -> Path:
+        """Keep a counterexample where `dshconform replay` finds it."""
+        folder = self.target.work / "failures"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{check.replace('/', '-')}.yaml"
+        path.write_text(write_yaml(failure.document), encoding="utf-8")
+        return path
+
+    def replay_line(self, path: Path) -> str:
+        """The command line that replays a saved counterexample."""
+        return f"dshconform replay {path} {self.target.spelled}"
+
+    def tell_fault(self, fault: AdapterFault) -> None:
+        """Print a fault of the adapter."""
+        for line in fault_lines(fault):
+            self.console.print(line, markup=False)
+
+    def _headline(self, link: Link, seed: int) -> None:
+        info = link.hello.implementation
+        self.console.print(
+            f"{info.name} {info.version} ({info.language}), profiles {', '.join(link.hello.profiles)}, seed {seed}",
+            markup=False,
+        )
+
+    def _say(self, line: str) -> None:
+        self.console.print(line, markup=False)

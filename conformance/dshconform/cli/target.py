@@ -1,0 +1,108 @@
+"""Which implementation a command talks to: a name, or the command of an adapter after `--`."""
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from dshconform.adapters.catalog import IMPLEMENTATIONS, Implementation, Opening, command_implementation
+from dshconform.checks.catalog import UnknownName
+from dshconform.links.link import AdapterFault, Limits, Link
+
+_ADAPTER: Final = "dshconform.adapter"
+DEFAULT: Final = "reference"
+
+
+class TargetCommand(click.Command):
+    """A command that takes the command of an adapter after `--`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[_ADAPTER] = args[at + 1 :]
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- ADAPTER [ARG]...]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The implementation that was chosen, and how the command line says so again."""
+
+    implementation: Implementation
+    spelled: str
+    limits: Limits
+    work: Path
+
+    @contextmanager
+    def open(self, say: Callable[[str], None]) -> Iterator[Link]:
+        """Start it, and end it afterwards.
+
+        Raises:
+            AdapterFault: It does not greet as it should.
+        """
+        opening = Opening(wire_log=self.work / "wire.jsonl", limits=self.limits, say=say)
+        with self.implementation.open(opening) as link:
+            yield link
+
+
+def target_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that choose an implementation to a command."""
+    for decorate in (
+        click.option(
+            "--work",
+            type=click.Path(file_okay=False, path_type=Path),
+            default=Path(".dshconform"),
+            show_default=True,
+            help="Where counterexamples and wire logs are kept.",
+        ),
+        click.option(
+            "--timeout", type=click.FloatRange(min=0.1), default=30.0, show_default=True, help="Seconds for one reply."
+        ),
+        click.option(
+            "--deviations",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="The ledger of known differences; with -- ADAPTER.",
+        ),
+        click.option("--implementation", "-i", help=f"{', '.join(IMPLEMENTATIONS)}.  [default: {DEFAULT}]"),
+    ):
+        function = decorate(function)
+    return function
+
+
+def choose(ctx: click.Context, name: str | None, *, deviations: Path | None, timeout: float, work: Path) -> Target:
+    """Answer the implementation that the command line names.
+
+    Raises:
+        click.UsageError: It names none, or two.
+    """
+    limits = Limits(seconds_per_reply=timeout)
+    adapter: Sequence[str] | None = ctx.meta.get(_ADAPTER)
+    if adapter is not None:
+        if name is not None:
+            raise click.UsageError(f"both {name!r} and an adapter's command are given: keep one")
+        if not adapter:
+            raise click.UsageError("no command stands after `--`: give the adapter's program")
+        return Target(command_implementation(adapter, deviations), f"-- {shlex.join(adapter)}", limits, work)
+    if deviations is not None:
+        raise click.UsageError(
+            "--deviations belongs to an adapter's command; a named implementation has its own ledger"
+        )
+    chosen = name if name is not None else DEFAULT
+    if chosen not in IMPLEMENTATIONS:
+        raise click.UsageError(str(UnknownName("implementation", chosen, IMPLEMENTATIONS)))
+    return Target(IMPLEMENTATIONS[chosen], f"--implementation {chosen}", limits, work)
+
+
+def fault_lines(fault: AdapterFault) -> Iterator[str]:
+    """A fault of the adapter as a person reads it."""
+    yield f"adapter fault ({fault.kind}): {fault.message}"
+    yield f"  remedy: {fault.remedy}"
+    if fault.wire_log is not None:
+        yield f"  wire log: {fault.wire_log}"

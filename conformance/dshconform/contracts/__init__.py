@@ -1,0 +1,1 @@
+"""Contract machines: abstract models that interpret commands, their generator and minimiser."""

@@ -1,0 +1,314 @@
+"""The abstract agent of the inbox contract: two lists, at most one turn, a signal and a latch.
+
+What is done to it is written down as the rows that must be observed. `settle` is the driver: it goes on until the model
+is asked and waits, or until nothing is left to do.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from dshconform.contracts import inbox_rows as rows
+from dshconform.contracts.inbox_commands import FAILURE, TARGETS, kind_of
+from dshconform.contracts.inbox_rows import ROUTE, Clauses, whole
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.trace.rows import ExpectedRow
+
+Phase: TypeAlias = Literal["idle", "claimed", "streaming"]
+"""`claimed`: a step's batch is claimed and nothing else of the step has happened."""
+
+_CUT: Final[Mapping[str, str]] = {
+    "stream.chunk": "CANCEL-STREAM-04",
+    "stream.end": "CANCEL-STREAM-01",
+    "stream.fail": "CANCEL-ERR-01",
+}
+"""Who says that an aborted turn ends so when its stream goes on like this."""
+
+
+@dataclass(slots=True)
+class AbstractAgent:
+    """The state of one agent.
+
+    Args:
+        lists: What is pending, by list.
+        gone: Ids whose message was claimed or discarded.
+        phase: What the driver is at.
+        cause: Why the turn's signal is aborted, if it is.
+        latch: Whether a wake is remembered.
+        latched: The ids of the messages that set the latch.
+        woken: The ids of the messages that were sent waking while the turn's signal was live.
+        latch_dropped: Whether a clearing cancel dropped a latch in this turn.
+        turn: The number of the last turn.
+        step: The number of the turn's last step.
+        batch: What the step being proposed has claimed.
+        outcome: The turn's outcome so far.
+        failed: Whether the last turn failed.
+        gate_open: Whether the model waits for the suite.
+        items: Answers to the gate that the driver has not got yet.
+        left: Whether the driver left a stream that was not at its end.
+        calls: Requests made.
+        chunks: The names to which the seqs of this request's chunks are bound.
+        text: The text of this request's deltas, nothing without any.
+        finish: The kind of this request's last finish.
+        history: Patterns for the messages of the next request.
+        rows: What must be observed.
+    """
+
+    lists: dict[str, list[JsonMap]] = field(default_factory=lambda: {target: [] for target in TARGETS})
+    gone: set[str] = field(default_factory=set)
+    phase: Phase = "idle"
+    cause: JsonMap | None = None
+    latch: bool = False
+    latched: set[str] = field(default_factory=set)
+    woken: set[str] = field(default_factory=set)
+    latch_dropped: bool = False
+    turn: int = 0
+    step: int = 0
+    batch: list[JsonMap] = field(default_factory=list)
+    outcome: str | None = None
+    failed: bool = False
+    gate_open: bool = False
+    items: list[tuple[str, JsonMap]] = field(default_factory=list)
+    left: bool = False
+    calls: int = 0
+    chunks: list[str] = field(default_factory=list)
+    text: str | None = None
+    finish: str | None = None
+    history: list[Json] = field(default_factory=list)
+    rows: list[ExpectedRow] = field(default_factory=list)
+
+    def copy(self) -> "AbstractAgent":
+        """An agent to try calls on; what `settle` alone changes is shared with this one."""
+        other = copy.copy(self)
+        other.lists = {target: list(held) for target, held in self.lists.items()}
+        other.gone, other.latched, other.woken = set(self.gone), set(self.latched), set(self.woken)
+        other.items, other.rows = list(self.items), []
+        return other
+
+    @property
+    def pending(self) -> bool:
+        """Whether anything is in either list."""
+        return any(self.lists.values())
+
+    @property
+    def disposed(self) -> bool:
+        """Whether the turn was aborted with the cause `disposed`."""
+        return kind_of(self.cause) == "disposed"
+
+    # ------------------------------------------------------------------ the lists
+
+    def insert(
+        self,
+        target: str,
+        start: int,
+        messages: Sequence[JsonMap],
+        *,
+        row: Clauses,
+        place: Clauses,
+        filed: Clauses,
+        nothing_removed: Clauses = ("INBOX-SHAPE-01",),
+    ) -> None:
+        """Messages are inserted: splice and notifications; for the clauses see `inbox_rows.insertion`."""
+        self.lists[target][start:start] = messages
+        self.rows.append(
+            rows.insertion(target, start, messages, row=row, place=place, filed=filed, nothing_removed=nothing_removed)
+        )
+        self.rows.extend(rows.note("agent/inbox/inserted", message) for message in messages)
+
+    def replace(
+        self,
+        target: str,
+        start: int,
+        removed: Sequence[JsonMap],
+        inserted: Sequence[JsonMap],
+        *,
+        row: Clauses,
+        place: Clauses,
+        counted: Clauses,
+        noted: Clauses = (),
+    ) -> None:
+        """Messages are canceled, and others put in their place; see `inbox_rows.cancellation`."""
+        self.lists[target][start : start + len(removed)] = inserted
+        self.gone.update(str(message["id"]) for message in removed)
+        self.rows.append(
+            rows.cancellation(target, start, len(removed), inserted, row=row, place=place, counted=counted)
+        )
+        self.rows.extend(rows.note("agent/inbox/discarded", message, noted) for message in removed)
+        self.rows.extend(rows.note("agent/inbox/inserted", message, noted) for message in inserted)
+
+    def clear(self, row: Clauses) -> None:
+        """Everything pending is canceled, `next-step` first."""
+        order: Clauses = ("INBOX-CLEAR-01",)
+        for target in ("next-step", "next-turn"):
+            held = list(self.lists[target])
+            if held:
+                self.replace(target, 0, held, (), row=row, place=order, counted=order, noted=order)
+
+    # ------------------------------------------------------------------ the driver
+
+    def aborted(self, clauses: Clauses) -> None:
+        """The signal that the waiting model holds fires."""
+        assert self.cause is not None
+        self.rows.append(rows.abort_row(self.calls, self.cause, clauses))
+
+    def wake(self, status: Clauses, opened: Clauses, batch: Clauses) -> None:
+        """A driver starts: status, turn and first claim, each with the clauses that answer for it."""
+        self.rows.append(rows.status_row("running", status))
+        self._open_turn(opened, batch)
+
+    def _open_turn(self, opened: Clauses, batch: Clauses) -> None:
+        self.turn += 1
+        self.step = 0
+        self.cause, self.outcome = None, None
+        self.latch = self.latch_dropped = self.failed = False
+        self.latched.clear()
+        self.woken.clear()
+        self.rows.append(rows.turn_start(self.turn, opened))
+        self._claim(1, ("INBOX-CLAIM-02",), batch)
+
+    def _claim(self, prompts: int, row: Clauses, batch: Clauses) -> None:
+        steps, self.lists["next-step"] = self.lists["next-step"], []
+        turns = self.lists["next-turn"][:prompts]
+        del self.lists["next-turn"][:prompts]
+        self.batch = [*steps, *turns]
+        self.gone.update(str(message["id"]) for message in self.batch)
+        self.rows.extend(rows.claim_rows(self.turn, steps, turns, row=row, batch=batch))
+        self.phase = "claimed"
+
+    def settle(self) -> Clauses:
+        """Go on until the driver waits for the model or is idle; answer who says that nothing comes after that."""
+        clauses: Clauses = ()
+        while True:
+            if self.phase == "claimed":
+                clauses = self._close_aborted(("CANCEL-PHASE-03",)) if self.cause is not None else self._enter()
+            elif self.items:
+                clauses = self._take(*self.items.pop(0))
+            else:
+                return clauses
+
+    def _enter(self) -> Clauses:
+        self.step += 1
+        self.rows.append(rows.boundary("step/start", self.turn, self.step, ("LOOP-PRE-01", "LOOP-STEP-01")))
+        self.rows.extend(rows.user_message(message) for message in self.batch)
+        self.history.extend(whole(message) for message in self.batch)
+        first = not self.calls
+        if first:
+            self.rows.extend(rows.request_rows())
+        self.calls += 1
+        asked: Clauses = ("LOOP-PRE-01",) if first else ("REQ-HEAD-02", "REQ-CTX-01", "LOOP-PRE-01")
+        self.rows.append(rows.model_gate(self.calls, self.history, asked))
+        self.phase, self.gate_open = "streaming", True
+        self.chunks, self.text, self.finish = [], None, None
+        return ("LOOP-PRE-01",)
+
+    def _take(self, op: str, args: JsonMap) -> Clauses:
+        """The driver gets the stream's next item, end or failure."""
+        if self.cause is not None:
+            self.items.clear()
+            self.gate_open = False
+            self.left = op == "stream.chunk"
+            return self._abort_step(_CUT[op])
+        if op == "stream.chunk":
+            chunk = args.get("chunk")
+            assert isinstance(chunk, Mapping)
+            self._log_chunk(chunk, ("LOOP-CHUNK-01",))
+            if chunk.get("type") == "text-delta":
+                self.text = (self.text or "") + str(chunk.get("text"))
+            elif chunk.get("type") == "finish":
+                self.finish = kind_of(chunk.get("reason"))
+            return ("LOOP-CHUNK-01",)
+        return self._complete_step() if op == "stream.end" else self._fail_step()
+
+    def _log_chunk(self, chunk: JsonMap, clauses: Clauses) -> None:
+        name = f"chunk {self.calls}.{len(self.chunks) + 1}"
+        self.chunks.append(name)
+        self.rows.append(rows.chunk_row(self.turn, self.step, chunk, name, clauses))
+
+    def _log_message(self, *, interrupted: bool, content: Clauses) -> None:
+        blocks: list[Json] = [] if self.text is None else [{"type": "text", "text": self.text}]
+        message: JsonMap = {
+            "$exact": {
+                "id": {"$bind": f"reply {self.calls}"},
+                "role": "assistant",
+                "content": blocks,
+                "source": {"$exact": {"kind": "model", **ROUTE}},
+            }
+        }
+        self.rows.append(
+            rows.assistant_message(self.turn, self.step, message, self.chunks, interrupted=interrupted, content=content)
+        )
+        if blocks:
+            self.history.append(message)
+
+    def _end_step(self) -> None:
+        self.rows.append(rows.boundary("step/end", self.turn, self.step, ("INV-STEP-02",)))
+
+    def _complete_step(self) -> Clauses:
+        self._log_message(interrupted=False, content=("LOOP-MSG-01",))
+        self._end_step()
+        ending: Clauses = ("LOG-EVT-02",)
+        if self.finish == "max-tokens":
+            self.outcome, ending = "max-tokens", ("LOOP-END-01",)
+        elif self.outcome == "max-tokens":
+            ending = ("LOOP-END-02",)
+        else:
+            self.outcome = "completed"
+        if self.lists["next-step"]:
+            self._claim(0, ("LOOP-STEER-01", "INBOX-CLAIM-02"), ("LOOP-STEER-01", "INBOX-CLAIM-01"))
+            return ()
+        self.rows.append(rows.turn_end(self.turn, {"kind": self.outcome}, ending))
+        if self.pending:
+            self._open_turn(("LOOP-NEXT-01",), ("INBOX-CLAIM-01",))
+            return ()
+        return self._run_ends(("AGENT-STATUS-04",))
+
+    def _fail_step(self) -> Clauses:
+        failure: JsonMap = {"kind": "error", "failure": {"$exact": FAILURE}}
+        self._log_chunk({"type": "finish", "reason": failure}, ("STREAM-FAIL-02",))
+        self._end_step()
+        self.rows.append(rows.agent_error(self.turn, self.step, str(FAILURE["message"])))
+        reason: JsonMap = {"kind": "error", "error": {"$exact": FAILURE}}
+        self.rows.append(rows.turn_end(self.turn, reason, ("RERR-TERM-01", "LOG-EVT-04")))
+        self.failed = True
+        if self._still_pending(self.woken):
+            return self._run_ends(("WAKE-FAIL-01",))
+        return self._run_ends(("LOOP-NEXT-02",) if self.pending else ("AGENT-STATUS-04",))
+
+    def _abort_step(self, why: str) -> Clauses:
+        if self.text is not None and self.text.strip():
+            content: Clauses = ("CANCEL-STREAM-06",) if self.finish else ("CANCEL-STREAM-02",)
+            self._log_message(interrupted=True, content=content)
+            self._end_step()
+        else:
+            self.rows.append(rows.boundary("step/end", self.turn, self.step, ("CANCEL-STREAM-03", "INV-STEP-02")))
+        return self._close_aborted((why,))
+
+    def _close_aborted(self, why: Clauses) -> Clauses:
+        """The aborted turn ends; what is pending is replayed if a wake was latched, and parked otherwise."""
+        self.rows.append(rows.turn_end(self.turn, {"kind": "aborted"}, why))
+        if not self.pending:
+            after = ("WAKE-EMPTY-01",) if self.latch else ("CANCEL-KEEP-03",) if self.step == 0 else why
+        elif self.latch_dropped:
+            after = ("WAKE-CLEAR-01",)
+        else:
+            after = ("WAKE-DISP-01",) if self.disposed else ("CANCEL-KEEP-02",)
+        return self._run_ends(after)
+
+    def _run_ends(self, after: Clauses) -> Clauses:
+        """The driver settles: the latch is taken, `idle` is emitted, and a latched wake is replayed."""
+        latched, self.latch = self.latch, False
+        aborted, self.cause = self.cause is not None, None
+        still = self._still_pending(self.latched)
+        self.latch_dropped = False
+        self.latched.clear()
+        self.phase = "idle"
+        self.rows.append(rows.status_row("idle", ("AGENT-STATUS-04", *(("CANCEL-STATUS-01",) if aborted else ()))))
+        if latched and self.pending:
+            replayed: Clauses = ("WAKE-LATCH-01",) if still else ("WAKE-EMPTY-02",)
+            self.wake(replayed, replayed, ("WAKE-LATCH-03", "INBOX-CLAIM-01"))
+            return ("WAKE-LATCH-03",)
+        return after
+
+    def _still_pending(self, identities: set[str]) -> bool:
+        return any(str(message["id"]) in identities for held in self.lists.values() for message in held)

@@ -1,0 +1,395 @@
+"""The alphabet of the inbox contract: how its commands are written, and the lists of commands that begin examples."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from dshconform.contracts.inbox_rows import AGENT
+from dshconform.contracts.model import CommandError
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.scenarios.macros import message, shown_text
+
+GATE: Final[JsonMap] = {"gate": {"kind": "model/stream"}}
+TARGETS: Final = ("next-turn", "next-step")
+PRESETS: Final[Mapping[str, tuple[str, bool]]] = {
+    "agent.followup": ("next-turn", True),
+    "agent.steer": ("next-step", True),
+    "agent.inject": ("next-step", False),
+}
+"""What each preset of `send` stands for: target and wakeup."""
+
+CAUSES: Final[tuple[JsonMap, ...]] = (
+    {"kind": "user"},
+    {"kind": "parent"},
+    {"kind": "hook", "reason": "because"},
+    {"kind": "disposed"},
+)
+FAILURE: Final[JsonMap] = {"message": "the model is busy", "code": "SERVER"}
+IDS: Final = ("a", "b", "c", "d", "e", "f", "A", "é/ 1")
+"""Few, so that an id comes back; `A` and the last one are there because ids are opaque."""
+
+STARTS: Final[tuple[Json, ...]] = (
+    0,
+    1,
+    2,
+    99,
+    -1,
+    -2,
+    -99,
+    1.9,
+    -1.5,
+    {"$value": "NaN"},
+    {"$value": "Infinity"},
+    {"$value": "-Infinity"},
+)
+"""Start indices of splices. Those that truncate to negative zero are the reference's affair alone (INBOX-NORM-04)."""
+
+COUNTS: Final[tuple[Json, ...]] = (
+    1,
+    0,
+    2,
+    99,
+    -1,
+    1.9,
+    0.5,
+    {"$value": "NaN"},
+    {"$value": "Infinity"},
+    {"$value": "-Infinity"},
+)
+
+
+def command(op: str, **args: Json) -> JsonMap:
+    """A command to the agent, or with no arguments but the gate's to the model's stream."""
+    return {"do": op, "args": {"agent": AGENT, **args}}
+
+
+def preset(op: str, identity: str) -> JsonMap:
+    """`followup`, `steer` or `inject` of a message."""
+    return command(f"agent.{op}", message=message(identity))
+
+
+def followup(identity: str) -> JsonMap:
+    """A message into `next-turn`, waking."""
+    return preset("followup", identity)
+
+
+def steer(identity: str) -> JsonMap:
+    """A message into `next-step`, waking."""
+    return preset("steer", identity)
+
+
+def inject(identity: str) -> JsonMap:
+    """A message into `next-step`, not waking."""
+    return preset("inject", identity)
+
+
+def send(identity: str, target: str, *, wakeup: bool) -> JsonMap:
+    """A message into a list, waking or not."""
+    return command("agent.send", message=message(identity), target=target, wakeup=wakeup)
+
+
+def insert(op: str, target: str, identity: str) -> JsonMap:
+    """`append` or `prepend`."""
+    return command(f"inbox.{op}", target=target, message=message(identity))
+
+
+def splice(target: str, start: Json, count: Json, *identities: str) -> JsonMap:
+    """`splice`; a `start` of nothing is left out."""
+    inserted: list[Json] = [message(identity) for identity in identities]
+    given: JsonMap = {} if start is None else {"start": start}
+    return command("inbox.splice", target=target, **given, deleteCount=count, inserted=inserted)
+
+
+def replace(identity: str, by: str, text: str | None = None) -> JsonMap:
+    """`replace` of a pending message by another one."""
+    return command("inbox.replace", id=identity, message=message(by, text))
+
+
+def remove(identity: str) -> JsonMap:
+    """`remove`."""
+    return command("inbox.remove", id=identity)
+
+
+def clear() -> JsonMap:
+    """`clear`."""
+    return command("inbox.clear")
+
+
+def cancel(cause: JsonMap = CAUSES[0], *, keep: bool | None = None) -> JsonMap:
+    """`cancel`; a `keep` of nothing is left out."""
+    given: JsonMap = {} if keep is None else {"keepInbox": keep}
+    return command("agent.cancel", cause=cause, **given)
+
+
+def keep_inbox(cause: JsonMap = CAUSES[0]) -> JsonMap:
+    """`cancel` with `keepInbox`."""
+    return cancel(cause, keep=True)
+
+
+def text(delta: str) -> JsonMap:
+    """The model's next item: some text."""
+    return chunk({"type": "text-delta", "index": 0, "text": delta})
+
+
+def finish(kind: str) -> JsonMap:
+    """The model's next item: a finish."""
+    return chunk({"type": "finish", "reason": {"kind": kind}})
+
+
+def chunk(item: JsonMap) -> JsonMap:
+    """The model's next item."""
+    return {"do": "stream.chunk", "args": {**GATE, "chunk": item}}
+
+
+def end() -> JsonMap:
+    """The model's stream ends."""
+    return {"do": "stream.end", "args": GATE}
+
+
+def fail() -> JsonMap:
+    """The model's stream fails."""
+    return {"do": "stream.fail", "args": {**GATE, "error": {"$error": {"kind": "model", **FAILURE}}}}
+
+
+def burst(*commands: JsonMap) -> JsonMap:
+    """Commands in one uninterrupted stretch."""
+    return {"do": "burst", "args": {"do": [{"op": one["do"], "args": one["args"]} for one in commands]}}
+
+
+def inspect() -> JsonMap:
+    """A look at the agent, for bursts; every other command is followed by one anyway."""
+    return command("agent.inspect")
+
+
+def simpler(written: JsonMap) -> list[JsonMap]:
+    """Commands that say less than this one."""
+    op, args = read_command(written)
+    if op == "burst":
+        items = items_of(args)
+        if len(items) == 1:
+            return [{"do": items[0]["op"], "args": items[0]["args"]}]
+        return [{"do": op, "args": {"do": [*items[:at], *items[at + 1 :]]}} for at in range(len(items))]
+    if op in {"stream.chunk", "stream.fail"}:
+        return [end()]
+    plainer: list[JsonMap] = [{key: value for key, value in args.items() if key != "keepInbox" or value is True}]
+    if kind_of(args.get("cause")) not in {None, "user"}:
+        plainer.append({**args, "cause": CAUSES[0]})
+    held = args.get("message")
+    if isinstance(held, Mapping):
+        plainer.append({**args, "message": message(str(held.get("id")))})
+    inserted = args.get("inserted")
+    if isinstance(inserted, list | tuple):
+        plainer += [{**args, "start": 0}, {**args, "deleteCount": 0}, {**args, "deleteCount": 1}]
+        plainer += [{**args, "inserted": [*inserted[:at], *inserted[at + 1 :]]} for at in range(len(inserted))]
+        if args.get("deleteCount") in {0, 1} and not isinstance(args.get("deleteCount"), Mapping):
+            plainer = [one for one in plainer if one.get("deleteCount") == args["deleteCount"]]
+    return [{"do": op, "args": one} for one in plainer if one != args]
+
+
+def tidied(written: Sequence[JsonMap]) -> list[JsonMap]:
+    """The same commands, their messages named `m1`, `m2`, … in order of appearance."""
+    names: dict[str, str] = {}
+
+    def named(identity: str) -> str:
+        return names.setdefault(identity, f"m{len(names) + 1}")
+
+    def renamed(key: str, value: Json) -> Json:
+        if isinstance(value, Mapping):
+            identity = value.get("id")
+            if "role" in value and isinstance(identity, str):
+                text = shown_text(value)
+                return message(named(identity), None if text in {None, identity} else text)
+            return {member: renamed(member, item) for member, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [renamed("", item) for item in value]
+        return named(value) if key == "id" and isinstance(value, str) else value
+
+    return [{"do": op, "args": renamed("", args)} for op, args in map(read_command, written)]
+
+
+def kind_of(value: Json) -> str | None:
+    """The tag of a cause, a reason or a finish."""
+    kind = value.get("kind") if isinstance(value, Mapping) else None
+    return kind if isinstance(kind, str) else None
+
+
+def read_command(written: Mapping[str, Json]) -> tuple[str, JsonMap]:
+    """Read a command, as scenarios or as bursts write it: its operation, and its arguments.
+
+    Raises:
+        CommandError: It is none.
+    """
+    op, args = written.get("do", written.get("op")), written.get("args", {})
+    if not isinstance(op, str) or not isinstance(args, Mapping):
+        raise CommandError(f"{dict(written)!r} is no command: it needs `do`, the operation, and `args`, an object")
+    return op, args
+
+
+def items_of(args: JsonMap) -> list[JsonMap]:
+    """Read the commands of a burst.
+
+    Raises:
+        CommandError: They are no list of objects.
+    """
+    items = args.get("do")
+    found = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list | tuple) else []
+    if not isinstance(items, list | tuple) or len(found) != len(items):
+        raise CommandError(f"a burst needs `do`, a list of commands, not {items!r}")
+    return found
+
+
+def message_of(args: JsonMap) -> JsonMap:
+    """Read the message of a command.
+
+    Raises:
+        CommandError: There is none.
+    """
+    return messages_in([args.get("message")])[0]
+
+
+def messages_in(value: Json) -> list[JsonMap]:
+    """Read a list of messages.
+
+    Raises:
+        CommandError: It is none.
+    """
+    items = value if isinstance(value, list | tuple) else [value]
+    found = [item for item in items if isinstance(item, Mapping) and isinstance(item.get("id"), str)]
+    if len(found) != len(items):
+        raise CommandError(f"messages with an `id` are needed, not {value!r}")
+    return found
+
+
+def number(value: Json) -> float:
+    """Read a number in the protocol's notation; nothing is not a number.
+
+    Raises:
+        CommandError: It is no number.
+    """
+    if value is None:
+        return math.nan
+    if isinstance(value, Mapping) and value.get("$value") in _NUMBERS:
+        return _NUMBERS[str(value["$value"])]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise CommandError(f"a number is needed, not {value!r}")
+
+
+_NUMBERS: Final[Mapping[str, float]] = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = (
+    # the presets, and what does not wake
+    (followup("a"), end(), steer("b"), text("x"), end(), inject("c"), send("d", "next-turn", wakeup=False)),
+    (
+        inject("a"),
+        send("b", "next-step", wakeup=True),
+        end(),
+        send("c", "next-turn", wakeup=True),
+        followup("d"),
+        end(),
+    ),
+    # no such list
+    (
+        send("a", "other", wakeup=True),
+        insert("append", "other", "a"),
+        insert("prepend", "next turn", "a"),
+        splice("other", 0, 0, "a"),
+        splice("other", 0, 0),
+        followup("a"),
+        send("b", "other", wakeup=False),
+        cancel(),
+        send("c", "other", wakeup=True),
+        end(),
+    ),
+    # indices and counts
+    (
+        *(insert("append", "next-turn", identity) for identity in "abc"),
+        splice("next-turn", -1, 1),
+        splice("next-turn", 99, 0, "d"),
+        splice("next-turn", 1.9, 1),
+        splice("next-turn", -99, 1),
+        splice("next-turn", {"$value": "NaN"}, 0, "e"),
+        splice("next-turn", {"$value": "Infinity"}, 0, "f"),
+        splice("next-turn", {"$value": "-Infinity"}, 1),
+        splice("next-turn", None, 0, "a"),
+        splice("next-turn", 1, -1, "b"),
+        splice("next-turn", 0, {"$value": "Infinity"}),
+    ),
+    # order within a list, and the notifications of one mutation
+    (
+        insert("append", "next-step", "a"),
+        insert("prepend", "next-step", "b"),
+        insert("prepend", "next-step", "c"),
+        splice("next-step", 0, 2, "d", "e"),
+        insert("append", "next-turn", "f"),
+        clear(),
+    ),
+    # splices without effect, and a clear with nothing to clear
+    (splice("next-turn", 99, 5), splice("next-step", 0, {"$value": "NaN"}), clear(), remove("a"), replace("a", "b")),
+    # replacements and removals in either list
+    (
+        *(insert("append", "next-turn", identity) for identity in "abc"),
+        inject("d"),
+        replace("b", "e"),
+        replace("d", "f"),
+        replace("e", "e", "changed"),
+        remove("a"),
+        remove("a"),
+        remove("f"),
+    ),
+    # duplicates
+    (
+        insert("append", "next-turn", "a"),
+        insert("append", "next-step", "a"),
+        followup("a"),
+        inject("b"),
+        replace("a", "b"),
+        splice("next-step", 0, 0, "c", "c"),
+        splice("next-turn", 0, 0, "d", "b"),
+    ),
+    # an id comes back after its message was claimed, or discarded
+    (followup("a"), followup("a"), end(), end(), inject("b"), remove("b"), inject("b")),
+    # claims: context before the prompt, one prompt for each turn, and steering for a further step
+    (
+        inject("a"),
+        insert("append", "next-turn", "b"),
+        insert("append", "next-turn", "c"),
+        steer("d"),
+        end(),
+        inject("e"),
+        text("x"),
+        end(),
+        end(),
+    ),
+    # a run goes on with what is pending, waking or not, and after a failure stops
+    (followup("a"), send("b", "next-turn", wakeup=False), end(), followup("c"), text("x"), fail(), steer("d"), end()),
+    (followup("a"), insert("append", "next-turn", "b"), end(), finish("stop"), end()),
+    (followup("a"), fail(), followup("b"), insert("append", "next-turn", "c"), fail(), followup("d"), end()),
+    # the ceiling stays the turn's outcome
+    (followup("a"), steer("b"), text("x"), finish("max-tokens"), end(), text("y"), end(), followup("c"), end()),
+    # cancelling an idle agent
+    (cancel(), inject("a"), keep_inbox(), insert("append", "next-turn", "b"), cancel(), followup("c"), end()),
+    # cancelling a turn: everything pending goes, or stays
+    (followup("a"), text("x"), inject("b"), followup("c"), cancel(), end(), followup("d"), end()),
+    (followup("a"), text("x"), followup("b"), inject("c"), keep_inbox(CAUSES[1]), end(), followup("d"), end(), end()),
+    (followup("a"), followup("b"), cancel(CAUSES[2], keep=False), steer("c"), cancel(), end()),
+    (followup("a"), cancel(CAUSES[1]), cancel(), keep_inbox(), end()),
+    # the latch
+    (followup("a"), text("x"), cancel(), steer("b"), inject("c"), end(), end()),
+    (followup("a"), cancel(), inject("b"), end()),
+    (followup("a"), followup("b"), inject("c"), keep_inbox(), steer("d"), steer("e"), end(), end(), end(), end()),
+    (followup("a"), keep_inbox(), followup("b"), cancel(), inject("c"), end()),
+    (followup("a"), keep_inbox(), followup("b"), keep_inbox(), end(), end()),
+    (followup("a"), cancel(), steer("b"), remove("b"), end()),
+    (followup("a"), followup("b"), keep_inbox(), steer("c"), remove("c"), end(), end()),
+    (followup("a"), cancel(CAUSES[3]), steer("b"), end(), followup("c"), end(), end()),
+    # what a cancelled stream leaves
+    (followup("a"), text(" "), cancel(), end(), followup("b"), text("x"), cancel(), text("y"), followup("c"), end()),
+    (followup("a"), text("x"), finish("stop"), cancel(), end(), followup("b"), text("x"), cancel(), fail()),
+    (followup("a"), cancel(), text("x"), followup("b"), cancel(), fail()),
+    # one stretch of code
+    (burst(steer("a"), steer("b"), inspect()), end(), end()),
+    (burst(followup("a"), inspect(), keep_inbox()), burst(followup("b"), cancel(), steer("c"), inspect()), end()),
+    (followup("a"), burst(text("x"), end(), steer("b")), burst(cancel(), end(), followup("c")), end()),
+)
+"""Each reaches states that chance would reach seldom; together they reach every clause that the model cites."""

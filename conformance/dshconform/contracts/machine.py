@@ -1,0 +1,227 @@
+"""Contract machines: a model, many worlds, and the smallest example of every difference.
+
+Examples are bytes from a generator that is seeded with the run's seed, the contract and the example's number, and the
+model reads its choices off them. Hypothesis could draw the bytes: 0.3 ms for an example, a fiftieth of what the
+example costs. But its shrinker is not used (it stalls at three times the length that `minimise` reaches), nor its
+database, its health checks or its strategies; and what it draws for a seed changes from release to release, while a
+printed seed must lead to the same report wherever it is tried. Rare states are reached by the model's prologues, not
+by luck; that each example has a habit of its own (`inbox_choice`) takes the place of Hypothesis's swarming.
+"""
+
+import gc
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from dshconform.contracts.minimise import minimise
+from dshconform.contracts.model import Model
+from dshconform.contracts.replay import Example, replay_commands
+from dshconform.contracts.source import Source
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.running.check import Failure, Outcome, RunContext
+from dshconform.running.ledger import Ledger
+from dshconform.scenarios.macros import shorten
+from dshconform.trace.compare import Alignment
+from dshconform.trace.pattern import Difference
+
+BYTES: Final = 240
+"""Choices of one example; a command takes about five."""
+
+COMMANDS: Final = 50
+"""Commands of one example after its prologue, at most."""
+
+REPLAYS: Final = 400
+"""Worlds that minimising one failure may open."""
+
+FULL_COLLECTION: Final = 64
+"""Worlds between two collections of all garbage; between any two, only of the youngest."""
+
+FAILURES: Final = 5
+"""Different failures that one run of a machine reports, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCheck:
+    """One contract machine as a check.
+
+    Args:
+        model_type: The contract's model.
+    """
+
+    model_type: type[Model]
+
+    @property
+    def name(self) -> str:
+        """`machine/<contract>`."""
+        return f"machine/{self.model_type.name}"
+
+    @property
+    def contract(self) -> str:
+        """The model's contract."""
+        return self.model_type.name
+
+    @property
+    def profile(self) -> str:
+        """The profile that the model needs."""
+        return self.model_type.profile
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """Every clause that the model cites."""
+        return self.model_type.clauses
+
+    def worlds(self, examples: int) -> int:
+        """As many as asked for, but one for each prologue at least."""
+        return max(examples, len(self.model_type().prologues()))
+
+    def run(self, context: RunContext) -> Outcome:
+        """Run examples, each in a fresh world; a difference is minimised and tried again before it is reported.
+
+        Args:
+            context: Link, ledger, seed and number of examples.
+
+        Returns:
+            What held and what failed. What one clause answers for first is reported once, however many examples
+            and places show it.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
+        """
+        outcome = Outcome(check=self.name)
+        with _collecting_between_worlds() as collect:
+            self._run(context, outcome, collect)
+        if outcome.failures:
+            blamed = {clause for failure in outcome.failures for clause in failure.difference.clauses}
+            for clause in self.clauses:
+                if clause not in outcome.held and clause not in blamed:
+                    outcome.not_run[clause] = f"behind the differences that {self.name} found"
+        return outcome
+
+    def _run(self, context: RunContext, outcome: Outcome, collect: Callable[[int], None]) -> None:
+        prologues = self.model_type().prologues()
+        for index in range(self.worlds(context.examples)):
+            goes_on = self._judge(context, index, prologues[index] if index < len(prologues) else [], outcome)
+            collect(index)
+            context.progress(1)
+            if not goes_on:
+                break
+
+    def _judge(self, context: RunContext, index: int, prologue: Sequence[JsonMap], outcome: Outcome) -> bool:
+        """Run one example; false when nothing more is to be learned from further ones."""
+        example = self._example(context, index, prologue)
+        outcome.examples += 1
+        outcome.commands += example.world.commands
+        for clause, times in example.world.matching.held.items():
+            outcome.held[clause] = outcome.held.get(clause, 0) + times
+        difference = example.difference
+        if difference is None:
+            return True
+        if context.ledger.stops(difference) is not None:
+            outcome.stopped += 1
+            return True
+        if any(_blames_alike(failure.difference, difference) for failure in outcome.failures):
+            return True
+        outcome.failures.append(self._failure(example, difference, context))
+        return bool(example.performed) and len(outcome.failures) < FAILURES
+
+    def model(self, ledger: Ledger) -> Model:
+        """A model in its first state, following the variants that the ledger lists."""
+        return self.model_type(frozenset(ledger.variants()) & frozenset(self.model_type.variants))
+
+    def _example(self, context: RunContext, index: int, prologue: Sequence[JsonMap]) -> Example:
+        bytes_of = random.Random(f"{context.seed}/{self.contract}/{index}")  # noqa: S311 - no secret
+        source = Source(bytes_of.randbytes(BYTES))
+        model = self.model(context.ledger)
+        example = Example(model, context.link, context.ledger)
+        if not example.open():
+            return example
+        for command in prologue:
+            if model.legal(command) and not example.perform(command):
+                return example
+        for _ in range(COMMANDS):
+            if source.exhausted or not example.perform(model.propose(source)):
+                break
+        return example
+
+    def _failure(self, example: Example, difference: Difference, context: RunContext) -> Failure:
+        """Minimise a difference; one that does not come again is reported as it was met."""
+
+        def replay(commands: Sequence[JsonMap]) -> Example:
+            scratch = Ledger(context.ledger.entries)  # what is met while minimising is no news
+            return replay_commands(self.model(scratch), commands, context.link, scratch)
+
+        def fails(commands: Sequence[JsonMap]) -> Sequence[JsonMap] | None:
+            again = replay(commands)
+            return again.performed if _fails_alike(again, difference) else None
+
+        whole = tuple(example.performed)
+        reproduced = all(_fails_alike(replay(whole), difference) for _ in range(2))
+        smallest = example
+        if reproduced:
+            shortest = minimise(whole, fails, limit=REPLAYS, simpler=example.model.simpler)
+            shortest = list(fails(example.model.tidied(shortest)) or shortest)
+            smallest = replay(shortest)
+            reproduced = _fails_alike(smallest, difference) and _fails_alike(replay(shortest), difference)
+        return self._told(smallest if reproduced else example, difference, reproduced=reproduced, found=len(whole))
+
+    def _told(self, example: Example, difference: Difference, *, reproduced: bool, found: int) -> Failure:
+        difference = example.difference or difference
+        record = example.world.record
+        sent = bool(record) and (not example.steps or record[-1].step is example.steps[-1])
+        return Failure(
+            difference=difference,
+            steps=tuple(example.steps),
+            rows=example.world.last_rows() if sent else Alignment(),
+            document=self.document(example.performed, difference),
+            reproduced=reproduced,
+            found_after=found,
+        )
+
+    def document(self, commands: Sequence[JsonMap], difference: Difference) -> Mapping[str, Json]:
+        """What `dshconform replay` reads."""
+        return {
+            "contract": self.contract,
+            "title": difference.sentence,
+            "clauses": list(difference.clauses),
+            "steps": [shorten(command) for command in commands],
+        }
+
+
+@contextmanager
+def _collecting_between_worlds() -> Iterator[Callable[[int], None]]:
+    """Collect garbage when told that so many worlds are done, and at no other time.
+
+    What finalisers of an implementation in this process do would fall on one reply or another by chance.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield lambda done: _collect(2 if done % FULL_COLLECTION == 0 else 0)
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _collect(generation: int) -> None:
+    gc.collect(generation)
+
+
+def _blames_alike(one: Difference, other: Difference) -> bool:
+    """Whether the clause that answers first for one of two differences answers for the other as well."""
+    return not one.clauses or other.clauses[:1] == one.clauses[:1] or one.clauses[0] in other.clauses
+
+
+def same_place(one: Difference, other: Difference) -> bool:
+    """Whether two differences are one failure: the same place, and a clause in common that answers for it."""
+    return one.at == other.at and (one.clauses == other.clauses or not set(one.clauses).isdisjoint(other.clauses))
+
+
+def _fails_alike(example: Example, difference: Difference) -> bool:
+    return example.difference is not None and same_place(difference, example.difference)

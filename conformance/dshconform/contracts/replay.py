@@ -1,0 +1,116 @@
+"""Perform the commands of a contract in a fresh world: one example of a machine, or a saved counterexample."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from dshconform.contracts.model import Model
+from dshconform.links.link import Link
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.running.ledger import Ledger
+from dshconform.running.step import Step
+from dshconform.running.world import Exchange, World
+from dshconform.scenarios.macros import expand
+from dshconform.trace.invariants import INVARIANTS, Watch
+from dshconform.trace.pattern import Difference, Matching
+
+
+@dataclass(slots=True)
+class Example:
+    """One world and the model that judges it, command by command.
+
+    Args:
+        model: In its first state.
+        link: The implementation.
+        ledger: Its known differences.
+        performed: The commands so far.
+        steps: What they came to, probes included only where one shows the difference.
+        difference: The first one; it ends the example.
+    """
+
+    model: Model
+    link: Link
+    ledger: Ledger
+    performed: list[JsonMap] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    difference: Difference | None = None
+    world: World = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.world = World(self.link, Matching(self.ledger.accepts), Watch(INVARIANTS))
+
+    def open(self) -> bool:
+        """Make the world; false when that shows a difference.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
+        """
+        return all(self._perform(step) for step in self.model.opening())
+
+    def perform(self, command: JsonMap) -> bool:
+        """Perform a legal command; false when it shows a difference.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
+        """
+        self.performed.append(command)
+        steps = self.model.apply(command)
+        self.steps.append(steps[0])
+        if not all(self._perform(step) for step in steps):
+            return False
+        if self.model.departed:
+            variants = self.ledger.variants()
+            for name in self.model.departed:
+                self.ledger.meet(variants[name])
+        return True
+
+    def _perform(self, step: Step) -> bool:
+        self.difference = self.world.perform(step)
+        if self.difference is not None and self.steps and step is not self.steps[-1]:
+            self.steps.append(step)
+        return self.difference is None
+
+
+def replay_commands(
+    model: Model,
+    commands: Sequence[JsonMap],
+    link: Link,
+    ledger: Ledger,
+    until: int | None = None,
+    *,
+    show: Callable[[Exchange], None] | None = None,
+) -> Example:
+    """Perform commands in a fresh world, up to the first difference.
+
+    A command that makes no sense in the state in which it stands is left out.
+
+    Args:
+        model: The contract's model, in its first state.
+        commands: As a saved counterexample has them, shorthands allowed.
+        link: The implementation.
+        ledger: Its known differences; what an entry accepts is no difference.
+        until: Stop after that many commands.
+        show: Is told every exchange, probes included.
+
+    Returns:
+        The example as it was left: the world with its record, the commands performed, and the difference if any.
+
+    Raises:
+        AdapterFault: The adapter broke the protocol.
+        CommandError: A command is none of the contract.
+        MacroError: A shorthand has a wrong argument.
+    """
+    example = Example(model, link, ledger)
+    if show is not None:
+        example.world.show = show
+    if example.open():
+        for written in commands[:until]:
+            command = _expanded(written)
+            if model.legal(command) and not example.perform(command):
+                break
+    return example
+
+
+def _expanded(written: JsonMap) -> JsonMap:
+    command: Json = expand(written)
+    assert isinstance(command, dict)
+    return command

@@ -1,0 +1,1 @@
+"""Links to an implementation: in process, or over the standard streams of a subprocess."""

@@ -1,0 +1,161 @@
+"""What an adapter promises of its replies beyond their types, checked the same way on every link.
+
+The types of a reply say what it is made of. They cannot say that it answers the command that was sent, that it has
+one outcome, or that its gates are the ones that were opened: a gate that disappears without an answer, or waits
+without ever having been announced, would otherwise look like a fault of the implementation.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import UNSET
+
+from dshconform.links.link import FaultKind, brief
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.protocol.messages import Command, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A promise that a reply broke: the members of an `AdapterFault` that the link knows how to raise."""
+
+    kind: FaultKind
+    message: str
+    remedy: str
+
+
+@dataclass(slots=True)
+class Promises:
+    """The replies of one adapter so far, as much of them as the next reply is judged by."""
+
+    _open: Sequence[str] = ()
+    _named: set[str] = field(default_factory=set)
+    """Waiting gates that a command has named: only these may end without a `closed` row."""
+
+    def broken_by(self, command: Command, reply: Reply) -> Broken | None:
+        """Judges one reply and, where it is in order, remembers what it opened.
+
+        Args:
+            command: The command that was sent.
+            reply: What came back for it.
+
+        Returns:
+            The first promise that it breaks, none if it keeps them all.
+        """
+        return _broken_form(command, reply) or self._broken_gates(command, reply)
+
+    def _broken_gates(self, command: Command, reply: Reply) -> Broken | None:
+        if command.op in {"world.open", "world.close"}:  # the world's gates end with it, unreported
+            self._open, self._named = (), set()
+        if self._open:
+            self._named.update(_gates_named(command.args))
+        elif not reply.observed and not reply.open:
+            return None
+        opened, closed = _gate_rows(reply.observed)
+        order = [*self._open, *opened]
+        problem = _waiting(reply.open, order)
+        if problem is None and len(set(order)) != len(order):
+            twice = next(gate for gate in order if order.count(gate) > 1)
+            problem = f"the gate {twice!r} was opened a second time while it waits"
+        if problem is None:
+            ended = set(order) - set(reply.open) - closed - self._named
+            # A gate of this very reply may have been answered by an action that stood ready for it.
+            silent = [gate for gate in self._open if gate in ended]
+            if silent:
+                problem = (
+                    f"the gate {silent[0]!r} no longer waits, but nothing answered it and no `closed` row says why"
+                )
+        self._open = tuple(reply.open)
+        self._named.intersection_update(reply.open)
+        if problem is None:
+            return None
+        return Broken(
+            "malformed",
+            f"at $.open of the reply to {_title(command)}: {problem}",
+            "`open` lists every gate that waits, in order of opening, from its `gate` row to its answer or `closed`",
+        )
+
+
+def _broken_form(command: Command, reply: Reply) -> Broken | None:
+    title = _title(command)
+    if reply.id != command.id:
+        return Broken(
+            "malformed",
+            f"at $.id: the reply to {title} has the id {reply.id!r}",
+            "a reply carries the id of the command that it answers",
+        )
+    outcomes = [
+        name
+        for name, value in (("result", reply.result), ("error", reply.error), ("fault", reply.fault))
+        if value is not UNSET
+    ]
+    if len(outcomes) != 1:
+        found = " and ".join(f"`{name}`" for name in outcomes) or "none of them"
+        return Broken(
+            "malformed",
+            f"at $: the reply to {title} has {found}",
+            "a reply has exactly one of `result` (null for nothing), `error` and `fault`",
+        )
+    if reply.late is not UNSET and reply.late:
+        return Broken(
+            "late",
+            f"at $.late: {len(reply.late)} rows were made between the previous reply and {title}, "
+            f"the first of them {brief(reply.late[0])}",
+            "settle before replying: no tick, task, timer or I/O of the implementation may still be under way",
+        )
+    if reply.fault is not UNSET:
+        return _broken_by_fault(title, reply.fault)
+    return None
+
+
+def _broken_by_fault(title: str, fault: str) -> Broken:
+    if fault == "unsettled" or fault.startswith("unsettled:"):
+        return Broken(
+            "unsettled",
+            f"the implementation did not come to rest after {title} ({brief(fault)})",
+            "look for a timer, a busy loop or I/O that goes on without a command",
+        )
+    return Broken(
+        "fault",
+        f"the adapter could not execute {title}: {brief(fault, 1000)}",
+        "see docs/protocol/lockstep.md for the command; leave undeclared in `hello` what the adapter does not offer",
+    )
+
+
+def _gate_rows(rows: Sequence[JsonMap]) -> tuple[list[str], set[str]]:
+    opened: list[str] = []
+    closed: set[str] = set()
+    for row in rows:
+        on, gate = row.get("on"), row.get("gate")
+        if isinstance(gate, str):
+            if on == "gate":
+                opened.append(gate)
+            elif on == "closed":
+                closed.add(gate)
+    return opened, closed
+
+
+def _waiting(waiting: Sequence[str], order: Sequence[str]) -> str | None:
+    rest = iter(order)
+    for gate in waiting:
+        if gate not in order:
+            return f"the gate {gate!r} waits, but no `gate` row has opened it"
+        if gate not in rest:  # consumes the iterator: what is found later must stand later
+            return f"the gate {gate!r} does not stand in the order of opening ({', '.join(order)})"
+    return None
+
+
+def _gates_named(value: Json) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        gate = value.get("gate")
+        if isinstance(gate, str):
+            yield gate
+        for member in value.values():
+            yield from _gates_named(member)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for item in value:
+            yield from _gates_named(item)
+
+
+def _title(command: Command) -> str:
+    return f"command {command.id} ({command.op})"

@@ -1,0 +1,1 @@
+"""The lockstep protocol: messages, observations, commands, and the schema generated from them."""

@@ -1,0 +1,486 @@
+"""The command table of the core: what each operation takes, and what it answers.
+
+Names (of agents, tasks, disposers, signals) belong to the suite and are typed; what the contract takes is any JSON, in
+the value notation, and passed on unchecked: a wrong value there is a test. Tables of other profiles come with the parts
+of the implementation that they drive.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from dshconform.protocol.functions import FunctionSpec, Item, Script
+from dshconform.protocol.json_value import Json
+from dshconform.protocol.names import Name, Path
+from dshconform.protocol.values import FieldRef
+
+# --- building blocks ---------------------------------------------------------------------------------------------
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of one command."""
+
+
+class AgentPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The context, or the scope, of one agent."""
+
+    agent: Name
+
+
+In: TypeAlias = Name | AgentPlace
+"""Through which context a command goes: `root` (the default), or an agent's."""
+
+Target: TypeAlias = Annotated[Json, Meta(description="`next-turn` or `next-step`; any other value is for refusals.")]
+
+
+class Placed(Arguments, frozen=True, kw_only=True):
+    """Arguments of a command that registers, creates or looks something up, through the context `in`."""
+
+    in_: In | UnsetType = msgspec.field(default=UNSET, name="in")
+
+
+class OfAgent(Arguments, frozen=True, kw_only=True):
+    """Arguments of an operation of an agent."""
+
+    agent: Name
+
+
+# --- worlds and the running of commands --------------------------------------------------------------------------
+
+
+class HelloArguments(Arguments, frozen=True, kw_only=True):
+    """The greeting."""
+
+    protocol: int
+
+
+class WorldConfig(Arguments, frozen=True, kw_only=True):
+    """What a composition consists of. Other members come with the profiles that need them.
+
+    `without` leaves parts out. `prompt` holds the options of prompt assembly; without it there are no built-in
+    sections.
+    """
+
+    without: list[Literal["loop", "agents", "sessions", "llm", "tools", "prompt"]] | UnsetType = UNSET
+    max_parallel_tool_calls: Json | UnsetType = msgspec.field(default=UNSET, name="maxParallelToolCalls")
+    prompt: Json | UnsetType = UNSET
+
+
+class WorldOpen(Arguments, frozen=True, kw_only=True):
+    """A fresh composition; an open one is closed first."""
+
+    config: WorldConfig | UnsetType = UNSET
+
+
+class WorldClose(Arguments, frozen=True, kw_only=True):
+    """Nothing."""
+
+
+class Burst(Arguments, frozen=True, kw_only=True):
+    """Commands in one uninterrupted stretch, answers to gates included."""
+
+    do: list[Item]
+
+
+class Run(Arguments, frozen=True, kw_only=True):
+    """A script as an asynchronous function that nobody awaits; its rows have `task` as their `part`."""
+
+    task: Name
+    do: Script
+
+
+class Undo(Arguments, frozen=True, kw_only=True):
+    """The disposer to call; `task` follows what it answers, if that is an awaitable."""
+
+    of: Name
+    task: Name | UnsetType = UNSET
+
+
+class Listen(Placed, frozen=True, kw_only=True):
+    """A listener; `as` names its disposer."""
+
+    as_: Name = msgspec.field(name="as")
+    event: Name
+    fn: FunctionSpec
+    prepend: Json | UnsetType = UNSET
+    global_: Json | UnsetType = msgspec.field(default=UNSET, name="global")
+    once: Json | UnsetType = UNSET
+
+
+class Effect(Placed, frozen=True, kw_only=True):
+    """A cleanup in the scope of `in`; `as` names its disposer."""
+
+    as_: Name = msgspec.field(name="as")
+    undo: FunctionSpec
+
+
+class SignalNew(Arguments, frozen=True, kw_only=True):
+    """The name of the new signal."""
+
+    signal: Name
+
+
+class SignalRead(Arguments, frozen=True, kw_only=True):
+    """A signal by name, or inside a function the one of this call."""
+
+    signal: Name | FieldRef
+
+
+class SignalAbort(Arguments, frozen=True, kw_only=True):
+    """A signal made by `signal.new`, and with what reason it shall fire."""
+
+    signal: Name
+    reason: Json | UnsetType = UNSET
+
+
+# --- answers to gates --------------------------------------------------------------------------------------------
+
+
+class OfGate(Arguments, frozen=True, kw_only=True):
+    """A gate, by the adapter's id."""
+
+    gate: Name
+
+
+class GateResolve(OfGate, frozen=True, kw_only=True):
+    """What the call answers; without `value`, nothing."""
+
+    value: Json | UnsetType = UNSET
+
+
+class GateReject(OfGate, frozen=True, kw_only=True):
+    """What the call fails with."""
+
+    error: Json
+
+
+class GateNext(OfGate, frozen=True, kw_only=True):
+    """What `next` is called with."""
+
+    args: list[Json] | UnsetType = UNSET
+    keep: Name | UnsetType = UNSET
+
+
+class GateDo(OfGate, frozen=True, kw_only=True):
+    """Actions that do not wait, run inside the waiting call."""
+
+    do: Script
+
+
+class StreamChunk(OfGate, frozen=True, kw_only=True):
+    """The next item, held until it is pulled."""
+
+    chunk: Json
+
+
+# --- agents ------------------------------------------------------------------------------------------------------
+
+
+class AgentCreate(Placed, frozen=True, kw_only=True):
+    """`agent` is the id, `handle` the suite's name for the agent (by default the id)."""
+
+    task: Name | UnsetType = UNSET
+    agent: Name
+    handle: Name | UnsetType = UNSET
+    options: Json | UnsetType = UNSET
+    meta: Json | UnsetType = UNSET
+    seed: Json | UnsetType = UNSET
+    signal: Json | UnsetType = UNSET
+    setup: FunctionSpec | UnsetType = UNSET
+
+
+class AgentTask(OfAgent, frozen=True, kw_only=True):
+    """An asynchronous operation of an agent."""
+
+    task: Name | UnsetType = UNSET
+
+
+class AgentMessage(OfAgent, frozen=True, kw_only=True):
+    """The message to deliver."""
+
+    message: Json
+
+
+class AgentSend(AgentMessage, frozen=True, kw_only=True):
+    """The message, which list it goes to, and whether it wakes the agent."""
+
+    target: Target
+    wakeup: Json
+
+
+class AgentCancel(OfAgent, frozen=True, kw_only=True):
+    """The cause, and whether the pending messages stay."""
+
+    cause: Json
+    keep_inbox: Json | UnsetType = msgspec.field(default=UNSET, name="keepInbox")
+
+
+class AgentMaintain(AgentTask, frozen=True, kw_only=True):
+    """The job."""
+
+    fn: FunctionSpec
+
+
+class InboxInsert(AgentMessage, frozen=True, kw_only=True):
+    """The list and the message."""
+
+    target: Target
+
+
+class InboxSplice(OfAgent, frozen=True, kw_only=True):
+    """As the list operation of that name."""
+
+    target: Target
+    start: Json | UnsetType = UNSET
+    delete_count: Json | UnsetType = msgspec.field(default=UNSET, name="deleteCount")
+    inserted: Json | UnsetType = UNSET
+
+
+class InboxRemove(OfAgent, frozen=True, kw_only=True):
+    """The id of the message."""
+
+    id: Json
+
+
+class InboxReplace(InboxRemove, frozen=True, kw_only=True):
+    """The id of the message, and the one that takes its place."""
+
+    message: Json
+
+
+class RegistryGet(Placed, frozen=True, kw_only=True):
+    """The id of the agent."""
+
+    id: Json
+
+
+# --- sessions ----------------------------------------------------------------------------------------------------
+
+View: TypeAlias = Literal[
+    "events",
+    "seq",
+    "header",
+    "messages",
+    "firstLiveSeq",
+    "nodes",
+    "replaceGeneration",
+    "requestHeader",
+    "requestContext",
+]
+
+
+class SessionRead(Arguments, frozen=True, kw_only=True):
+    """The name of a session or of its agent, and what to read of it. `core` has the first four views."""
+
+    session: Name
+    what: list[View]
+
+
+class SessionAppend(Arguments, frozen=True, kw_only=True):
+    """An event to append; `intent` is the surface operation."""
+
+    session: Name
+    type: Json
+    data: Json | UnsetType = UNSET
+    intent: Json | UnsetType = UNSET
+
+
+class Fold(Arguments, frozen=True, kw_only=True):
+    """What to fold, and the events."""
+
+    what: Literal["work"]
+    events: Json
+
+
+# --- models and tools --------------------------------------------------------------------------------------------
+
+
+class ModelRegister(Placed, frozen=True, kw_only=True):
+    """A model adapter for `routes`.
+
+    `adapter` names its instance: the same name again is the same instance. `resolve` is a function, or an object from
+    model to raw metadata; `names` goes from route to raw metadata.
+    """
+
+    as_: Name = msgspec.field(name="as")
+    routes: Json
+    stream: FunctionSpec
+    adapter: Name | UnsetType = UNSET
+    start: FunctionSpec | UnsetType = UNSET
+    resolve: Json | UnsetType = UNSET
+    models: FunctionSpec | UnsetType = UNSET
+    close: FunctionSpec | UnsetType = UNSET
+    names: Json | UnsetType = UNSET
+    retry_policy: Json | UnsetType = msgspec.field(default=UNSET, name="retryPolicy")
+
+
+class ToolRegister(Placed, frozen=True, kw_only=True):
+    """The definition as it is, functions of the suite included; with `typed` it goes through `defineTool`."""
+
+    as_: Name = msgspec.field(name="as")
+    definition: Json
+    typed: bool = False
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One call of a tool. Without `signal` it gets a fresh one."""
+
+    call_id: Json = msgspec.field(name="callId")
+    name: Json
+    arguments: Json
+    signal: Json | UnsetType = UNSET
+    root_call_id: Json | UnsetType = msgspec.field(default=UNSET, name="rootCallId")
+    parent: Json | UnsetType = UNSET
+
+
+class Scoped(Placed, frozen=True, kw_only=True):
+    """The scope that is asked; without it, none."""
+
+    scope: In | UnsetType = UNSET
+
+
+class ToolMode(Scoped, frozen=True, kw_only=True):
+    """The call to classify."""
+
+    call: ToolCall
+
+
+class ToolExecute(ToolMode, frozen=True, kw_only=True):
+    """The call to execute."""
+
+    task: Name | UnsetType = UNSET
+
+
+class ToolGet(Scoped, frozen=True, kw_only=True):
+    """The name of the tool."""
+
+    name: Json
+
+
+# --- kept values (feature `values`) ------------------------------------------------------------------------------
+
+
+class ValueKeep(Arguments, frozen=True, kw_only=True):
+    """A value to hold, and under which name."""
+
+    as_: Name = msgspec.field(name="as")
+    value: Json
+
+
+class ValueGet(Arguments, frozen=True, kw_only=True):
+    """A kept value, and where to look in it."""
+
+    of: Name
+    path: Path | UnsetType = UNSET
+
+
+class ValueSet(Arguments, frozen=True, kw_only=True):
+    """A kept value, where to assign in it, and what."""
+
+    of: Name
+    path: Path
+    value: Json
+
+
+class ValueRemove(Arguments, frozen=True, kw_only=True):
+    """A kept value, and what to take out of it."""
+
+    of: Name
+    path: Path
+
+
+# --- the table ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One line of the command table.
+
+    Args:
+        args: The type of the arguments.
+        result: What it answers, in words; for an asynchronous one, the value of its task.
+        asynchronous: Whether it takes `task`, or (in a script) is awaited.
+        answers_gate: Whether it answers a gate: such commands make no `return` row.
+        top_level: Whether it is for the suite alone, not for bursts and scripts.
+        feature: The feature that it needs.
+        kinds: The kinds of the functions in it, by path; `listen` names its kind by `event`.
+    """
+
+    args: type[Arguments]
+    result: str
+    asynchronous: bool = False
+    answers_gate: bool = False
+    top_level: bool = False
+    feature: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
+
+_MODEL_KINDS: Final = {name: f"model/{name}" for name in ("start", "stream", "resolve", "models", "close")}
+_TOOL_KINDS: Final = {
+    "definition.execute": "tool/execute",
+    "definition.isConcurrencySafe": "tool/safe",
+    "definition.output.render": "tool/render",
+    "definition.output.presentationMeta": "tool/meta",
+    "definition.finalizeContent": "tool/finalize",
+    "definition.presentCall": "tool/present-call",
+    "definition.presentResult": "tool/present-result",
+}
+
+CORE: Final[Mapping[str, Operation]] = {
+    "hello": Operation(HelloArguments, "the declaration of the adapter", top_level=True),
+    "world.open": Operation(WorldOpen, "nothing; raises when the composition does not load", top_level=True),
+    "world.close": Operation(WorldClose, "nothing", top_level=True),
+    "burst": Operation(Burst, "a list with `{result}` or `{error}` for each command"),
+    "run": Operation(
+        Run, "what the script returns; at its end a list with `{result}` or `{error}` for each of its commands"
+    ),
+    "undo": Operation(Undo, '`"nothing"` or `"awaitable"`, at once; what the awaitable gave is the value of the task'),
+    "listen": Operation(Listen, "nothing"),
+    "effect": Operation(Effect, "nothing", kinds={"undo": "undo"}),
+    "signal.new": Operation(SignalNew, "nothing"),
+    "signal.read": Operation(SignalRead, "`{aborted, reason?}`"),
+    "signal.abort": Operation(SignalAbort, "nothing"),
+    "gate.resolve": Operation(GateResolve, "nothing", answers_gate=True),
+    "gate.reject": Operation(GateReject, "nothing", answers_gate=True),
+    "gate.next": Operation(GateNext, "nothing", answers_gate=True),
+    "gate.do": Operation(GateDo, "as of `burst`", answers_gate=True),
+    "stream.chunk": Operation(StreamChunk, "nothing", answers_gate=True),
+    "stream.end": Operation(OfGate, "nothing", answers_gate=True),
+    "stream.fail": Operation(GateReject, "nothing", answers_gate=True),
+    "agent.create": Operation(AgentCreate, "the agent", asynchronous=True, kinds={"setup": "setup"}),
+    "agent.dispose": Operation(AgentTask, "nothing", asynchronous=True),
+    "agent.whenIdle": Operation(AgentTask, "nothing", asynchronous=True),
+    "agent.send": Operation(AgentSend, "nothing"),
+    "agent.followup": Operation(AgentMessage, "nothing"),
+    "agent.steer": Operation(AgentMessage, "nothing"),
+    "agent.inject": Operation(AgentMessage, "nothing"),
+    "agent.cancel": Operation(AgentCancel, "nothing"),
+    "agent.maintain": Operation(AgentMaintain, "the value of the job", asynchronous=True, kinds={"fn": "maintenance"}),
+    "agent.inspect": Operation(OfAgent, "`{id, status, nextTurn, nextStep, hasPending, options, session}`"),
+    "inbox.append": Operation(InboxInsert, "nothing"),
+    "inbox.prepend": Operation(InboxInsert, "nothing"),
+    "inbox.splice": Operation(InboxSplice, "the removed messages"),
+    "inbox.replace": Operation(InboxReplace, "true or false"),
+    "inbox.remove": Operation(InboxRemove, "true or false"),
+    "inbox.clear": Operation(OfAgent, "nothing"),
+    "registry.get": Operation(RegistryGet, "the agent, or null"),
+    "registry.list": Operation(Placed, "agents"),
+    "registry.roots": Operation(Placed, "agents"),
+    "session.read": Operation(SessionRead, "an object with the views that were asked for"),
+    "session.append": Operation(SessionAppend, "the logged event"),
+    "fold": Operation(Fold, "`{end?, droppedUnrun}`"),
+    "model.register": Operation(ModelRegister, "nothing", kinds=_MODEL_KINDS),
+    "tool.register": Operation(ToolRegister, "nothing", kinds=_TOOL_KINDS),
+    "tool.execute": Operation(ToolExecute, "the result", asynchronous=True),
+    "tool.mode": Operation(ToolMode, "the mode"),
+    "tool.schemas": Operation(Scoped, "the schemas"),
+    "tool.get": Operation(ToolGet, "the definition, by the name of its registration (`as`), or null"),
+    "value.keep": Operation(ValueKeep, "nothing", feature="values"),
+    "value.get": Operation(ValueGet, "what stands there", feature="values"),
+    "value.set": Operation(ValueSet, "nothing", feature="values"),
+    "value.remove": Operation(ValueRemove, "nothing", feature="values"),
+}
+"""Every operation of the core, in the order of the protocol page."""

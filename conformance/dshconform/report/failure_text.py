@@ -1,0 +1,95 @@
+"""A failure as a person reads it: clause, commands, expected and observed, the first difference, how to replay."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from dshconform.protocol.json_value import Json
+from dshconform.report.text import WIDTH, wrapped
+from dshconform.running.check import Failure
+from dshconform.running.step import Step
+from dshconform.spec.clause import Clause
+from dshconform.trace.compare import Alignment
+from dshconform.trace.pattern import Difference
+from dshconform.trace.rows import compact
+
+_AROUND: Final = 5
+_OPENING: Final = frozenset({"world.open", "model.register"})
+
+
+def failure_lines(failure: Failure, clauses: Mapping[str, Clause], replay: str | None) -> Iterator[str]:
+    """Write a failure as lines of at most 80 columns.
+
+    Args:
+        failure: The failure.
+        clauses: The specification's clauses, by id.
+        replay: The command line that replays it.
+    """
+    yield from blamed_lines(failure.difference, clauses)
+    yield ""
+    shown = [step for step in failure.steps if step.op not in _OPENING]
+    more = f", minimised from {failure.found_after}" if failure.found_after > len(failure.steps) else ""
+    yield f"  commands ({len(shown)}{more})"
+    for number, step in enumerate(shown, 1):
+        yield from wrapped(f"{number}. {step_line(step)}", "    ", hanging="   ")
+    yield ""
+    yield from difference_lines(failure.difference)
+    if failure.rows.pairs:
+        yield ""
+        yield from side_by_side(failure.rows)
+    if not failure.reproduced:
+        yield ""
+        yield from wrapped(
+            "not deterministic: the same commands, sent again to a fresh world, did not lead to this difference", "  "
+        )
+    if replay is not None:
+        yield ""
+        yield f"  replay: {replay}"
+
+
+def blamed_lines(difference: Difference, clauses: Mapping[str, Clause]) -> Iterator[str]:
+    """Write the clauses that a difference violates, with their text."""
+    for clause_id in difference.clauses:
+        clause = clauses[clause_id]
+        yield f"{clause.id} · {clause.level} · {clause.profile}"
+        yield from wrapped(" ".join(clause.text.split()), "  ")
+    if not difference.clauses:
+        yield from wrapped("no clause is blamed: something that the check needs first did not work", "")
+
+
+def difference_lines(difference: Difference) -> Iterator[str]:
+    """Write a difference: the sentence, what was expected there, what was observed."""
+    yield from wrapped(f"first difference: {difference.sentence}", "  ")
+    yield from wrapped(f"expected  {_shown(difference.expected)}", "    ", hanging="          ")
+    yield from wrapped(f"observed  {_shown(difference.observed)}", "    ", hanging="          ")
+
+
+def step_line(step: Step) -> str:
+    """Write a step's command on one line."""
+    members = " ".join(f"{key}={compact(value)}" for key, value in step.args.items())
+    return f"{step.op} {members}".rstrip()
+
+
+def side_by_side(rows: Alignment) -> Iterator[str]:
+    """Write expected and observed rows beside each other, the first pair that differs marked with `>`.
+
+    Rows far from it are left out, with their number.
+    """
+    column = (WIDTH - 6) // 2
+    first = len(rows.pairs) - 1 if rows.first is None else rows.first
+    start, stop = max(0, first - _AROUND), first + _AROUND + 1
+    yield f"    {'expected':<{column}} observed"
+    if start:
+        yield f"    … {start} rows before, alike"
+    for index, (left, right) in enumerate(rows.pairs[start:stop], start):
+        mark = ">" if index == rows.first else " "
+        yield f"  {mark} {_cut(left, column - 1):<{column}} {_cut(right, column - 1)}".rstrip()
+    if stop < len(rows.pairs):
+        yield f"    … {len(rows.pairs) - stop} more"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _shown(value: Json) -> str:
+    return value if isinstance(value, str) else compact(value)

@@ -1,0 +1,61 @@
+"""How a run goes on: a bar on a terminal, plain lines elsewhere."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from dshconform.running.check import Check, Outcome
+
+
+class RunProgress:
+    """Shows the progress of a run on a console; a context manager.
+
+    Args:
+        console: A terminal gets a bar that disappears at the end, anything else one line per check.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        if console.is_terminal:
+            self._bar = Progress(
+                TextColumn("{task.description:<44}"),
+                BarColumn(bar_width=14),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                console=console,
+                transient=True,
+            )
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def start(self, check: Check, worlds: int) -> None:
+        """A check begins."""
+        if self._bar is not None:
+            self._task = self._bar.add_task(check.name, total=worlds)
+
+    def advance(self, worlds: int) -> None:
+        """So many worlds of it are done."""
+        if self._bar is not None and self._task is not None:
+            self._bar.advance(self._task, worlds)
+
+    def finish(self, outcome: Outcome) -> None:
+        """It is done."""
+        if self._bar is not None and self._task is not None:
+            self._bar.remove_task(self._task)
+            self._task = None
+        else:
+            told = "FAILED" if outcome.failures else "stopped at a listed deviation" if outcome.stopped else "held"
+            self._console.print(f"  {outcome.check}: {told}", highlight=False)

@@ -1,0 +1,1 @@
+"""Running checks: drive a world, collect verdicts, keep the ledger."""

@@ -1,0 +1,57 @@
+"""Steps: a command, and what the clauses demand of the reply to it.
+
+Scenarios are lists of steps that a person wrote; the model of a contract machine makes them as it goes. Both are
+judged by the same code.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.trace.pattern import clauses_in
+from dshconform.trace.rows import COMPARED, ExpectedRow
+
+UNCHECKED: Final[JsonMap] = {"$any": True}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What the reply to one command must be.
+
+    Args:
+        clauses: Blamed for the result, the error and the open gates.
+        after: Blamed for rows that come after everything expected; `clauses` when empty.
+        result: What the operation must answer; unchecked when absent.
+        error: How the operation must fail; absent, it must not fail.
+        rows: All rows that must be observed, in order; unchecked when absent.
+        only: The kinds of row that `rows` speaks about.
+        open: The kinds of the gates that must be open afterwards, in order of opening; unchecked when absent.
+    """
+
+    clauses: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    result: Json = field(default_factory=lambda: UNCHECKED)
+    error: JsonMap | None = None
+    rows: tuple[ExpectedRow, ...] | None = None
+    only: frozenset[str] = COMPARED
+    open: tuple[str, ...] | None = None
+
+    def cited(self) -> list[str]:
+        """Every clause that this expectation can hold.
+
+        Those of the step only where it demands something: a command that merely must not be refused proves nothing.
+        """
+        demands = self.result is not UNCHECKED or self.error or self.rows is not None or self.open is not None
+        found = [*((*self.clauses, *self.after) if demands else ()), *clauses_in(self.result), *clauses_in(self.error)]
+        for row in self.rows or ():
+            found += [*row.clauses, *clauses_in(row.pattern)]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command with its expectation. Gates are named symbolically: `{"gate": {"kind", "agent"?, "call"?}}`."""
+
+    op: str
+    args: JsonMap
+    expect: Expectation = field(default_factory=Expectation)

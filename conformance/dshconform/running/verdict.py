@@ -1,0 +1,229 @@
+"""From what the checks said to a status per clause, the counts and the verdict.
+
+The denominator is fixed: every `must` clause of the specification, whether or not a check for it exists. The profile
+`reference` binds an implementation that declares it, and only then is in the denominator.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from dshconform.protocol.messages import Hello
+from dshconform.running.check import Check, Outcome
+from dshconform.running.ledger import Deviation, Ledger
+from dshconform.spec.clause import Clause, Level, Profile
+from dshconform.trace.invariants import INVARIANTS
+
+
+class Status(StrEnum):
+    """What is known of one clause after a run."""
+
+    PASS = "pass"  # noqa: S105 - no password
+    FAIL = "fail"
+    DEVIATION = "deviation"
+    ADVICE = "advice"
+    NOT_RUN = "not run"
+    UNCHECKED = "unchecked"
+
+
+class Verdict(StrEnum):
+    """What is known of an implementation after a run."""
+
+    CONFORMANT = "conformant"
+    WITH_DEVIATIONS = "conformant-with-deviations"
+    NOT_CONFORMANT = "not-conformant"
+    UNKNOWN = "unknown"
+
+
+EXIT_STATUS: Final[Mapping[Verdict, int]] = {
+    Verdict.CONFORMANT: 0,
+    Verdict.WITH_DEVIATIONS: 0,
+    Verdict.NOT_CONFORMANT: 1,
+    Verdict.UNKNOWN: 3,
+}
+FAULT_EXIT_STATUS: Final = 2
+"""For wrong usage and for faults of the adapter or of the suite."""
+
+NOT_SELECTED: Final = "not selected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseResult:
+    """One clause after a run."""
+
+    clause: Clause
+    status: Status
+    checks: tuple[str, ...]
+    reason: str | None = None
+    excused: bool = False
+    """Not run for a reason that leaves the verdict alone: not declared, or not selected."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a run says of an implementation."""
+
+    clauses: tuple[ClauseResult, ...]
+    verdict: Verdict
+    deviations: tuple[Deviation, ...]
+    stale: tuple[Deviation, ...]
+
+    def counts(self) -> dict[str, int]:
+        """How many `must` clauses have each status (they sum to `must`), and the advice of `should` clauses."""
+        musts = [result for result in self.clauses if result.clause.level is Level.MUST]
+        counted = {
+            key: sum(result.status is status for result in musts)
+            for key, status in (
+                ("pass", Status.PASS),
+                ("fail", Status.FAIL),
+                ("deviation", Status.DEVIATION),
+                ("not_run", Status.NOT_RUN),
+                ("unchecked", Status.UNCHECKED),
+            )
+        }
+        advice = sum(result.status is Status.ADVICE for result in self.clauses)
+        return {**counted, "advice": advice, "must": len(musts)}
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Everything that was said about the clauses, gathered over all outcomes.
+
+    Args:
+        whole: Whether all checks were selected; an invariant that a part of them never reaches says nothing.
+        chosen: The names of the checks that were selected.
+        finished: The names of those that ran to their end.
+        undeclared: For a check that the implementation does not offer, what it did not declare.
+        deviating: The ledger's entries that were met, by clause.
+        held: How often each clause held.
+        failed: Why a clause failed.
+        not_run: Why a clause could not be evaluated.
+    """
+
+    whole: bool
+    chosen: frozenset[str]
+    finished: frozenset[str]
+    undeclared: Mapping[str, str]
+    deviating: Mapping[str, Sequence[Deviation]]
+    held: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    not_run: dict[str, str] = field(default_factory=dict)
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in one outcome; the first reason given stays."""
+        for clause, times in outcome.held.items():
+            self.held[clause] = self.held.get(clause, 0) + times
+        for failure in outcome.failures:
+            for clause in failure.difference.clauses:
+                self.failed.setdefault(clause, f"{outcome.check}: {failure.difference.sentence}")
+        for clause, reason in outcome.not_run.items():
+            self.not_run.setdefault(clause, reason)
+
+
+def judge(
+    *,
+    specification: Sequence[Clause],
+    checks: Sequence[Check],
+    selected: Sequence[Check],
+    outcomes: Sequence[Outcome],
+    hello: Hello,
+    ledger: Ledger,
+    complete: bool,
+) -> Judgement:
+    """Judge an implementation by what its checks said.
+
+    Args:
+        specification: All clauses.
+        checks: All checks that exist.
+        selected: Those that were to run.
+        outcomes: What those said that did; fewer than `selected` when the run was cut short.
+        hello: What the adapter declared.
+        ledger: The known differences, and which were met.
+        complete: Whether every selected check came to its end; a run that was cut short proves nothing good.
+
+    Returns:
+        A status for every clause that binds the implementation, and the verdict.
+    """
+    deviating = ledger.deviating()
+    evidence = Evidence(
+        whole=len(selected) == len(checks),
+        chosen=frozenset(check.name for check in selected),
+        finished=frozenset(outcome.check for outcome in outcomes),
+        undeclared={check.name: reason for check in checks if (reason := _undeclared(check, hello))},
+        deviating=deviating,
+    )
+    for outcome in outcomes:
+        evidence.add(outcome)
+    stale = ledger.stale([outcome.check for outcome in outcomes])
+    for entry in stale:
+        evidence.failed.setdefault(
+            entry.clause, f"the listed deviation at {entry.at} has gone: remove it from the ledger"
+        )
+    citing = _citing(checks)
+    results = tuple(
+        _result(clause, citing.get(clause.id, ()), evidence)
+        for clause in specification
+        if clause.profile is not Profile.REFERENCE or Profile.REFERENCE in hello.profiles
+    )
+    met = tuple(entry for entries in deviating.values() for entry in entries)
+    return Judgement(clauses=results, verdict=_verdict(results, complete=complete), deviations=met, stale=tuple(stale))
+
+
+def runnable(check: Check, hello: Hello) -> bool:
+    """Whether the implementation declares what a check needs."""
+    return _undeclared(check, hello) is None
+
+
+def _undeclared(check: Check, hello: Hello) -> str | None:
+    if check.profile not in hello.profiles:
+        return f"profile {check.profile} is not declared"
+    missing = [feature for feature in check.features if feature not in hello.features]
+    return f"feature {missing[0]} is not declared" if missing else None
+
+
+def _citing(checks: Sequence[Check]) -> dict[str, list[str]]:
+    citing: dict[str, list[str]] = {}
+    for check in checks:
+        for clause in check.clauses:
+            citing.setdefault(clause, []).append(check.name)
+    for invariant in INVARIANTS:
+        for clause in invariant.clauses:
+            citing.setdefault(clause, []).append(f"invariant/{invariant.name}")
+    return citing
+
+
+def _result(clause: Clause, checks: Sequence[str], evidence: Evidence) -> ClauseResult:
+    status, reason, excused = _status(clause.id, checks, evidence)
+    if clause.level is Level.SHOULD and status in {Status.FAIL, Status.DEVIATION}:
+        status = Status.ADVICE
+    return ClauseResult(clause=clause, status=status, checks=tuple(checks), reason=reason, excused=excused)
+
+
+def _status(clause: str, checks: Sequence[str], evidence: Evidence) -> tuple[Status, str | None, bool]:
+    if clause in evidence.failed:
+        return Status.FAIL, evidence.failed[clause], False
+    if clause in evidence.deviating:
+        return Status.DEVIATION, evidence.deviating[clause][0].reason, False
+    if evidence.held.get(clause):
+        return Status.PASS, None, False
+    if not checks:
+        return Status.UNCHECKED, None, False
+    if not evidence.whole and not any(check in evidence.chosen for check in checks):
+        return Status.NOT_RUN, NOT_SELECTED, True
+    reasons = [evidence.undeclared[check] for check in checks if check in evidence.undeclared]
+    if len(reasons) == len(checks):
+        return Status.NOT_RUN, reasons[0], True
+    default = "never reached" if any(check in evidence.finished for check in checks) else "the run was cut short"
+    return Status.NOT_RUN, evidence.not_run.get(clause, default), False
+
+
+def _verdict(results: Sequence[ClauseResult], *, complete: bool) -> Verdict:
+    musts = [result for result in results if result.clause.level is Level.MUST]
+    if any(result.status is Status.FAIL for result in musts):
+        return Verdict.NOT_CONFORMANT
+    if not complete or any(result.status is Status.NOT_RUN and not result.excused for result in musts):
+        return Verdict.UNKNOWN
+    if any(result.status is Status.DEVIATION for result in musts):
+        return Verdict.WITH_DEVIATIONS
+    return Verdict.CONFORMANT

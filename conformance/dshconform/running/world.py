@@ -1,0 +1,178 @@
+"""One world: a fresh composition of the implementation, driven step by step and watched."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import UNSET
+
+from dshconform.links.link import Link
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.protocol.messages import Reply
+from dshconform.running.gates import GateNotFound, OpenGates
+from dshconform.running.ledger import Ledger
+from dshconform.running.step import UNCHECKED, Expectation, Step
+from dshconform.trace.compare import Alignment, align, compare_rows
+from dshconform.trace.invariants import INVARIANTS, Watch
+from dshconform.trace.pattern import MISSING, Difference, Matching, plain
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One step that was performed, and the reply to it."""
+
+    step: Step
+    reply: Reply
+
+
+def _nothing(_: Exchange) -> None:
+    pass
+
+
+@dataclass(slots=True)
+class World:
+    """Performs steps over a link and compares; the first difference ends its use.
+
+    Args:
+        link: The implementation.
+        matching: Shared by all comparisons of this world.
+        invariants: What is watched at every step.
+        show: Is given every exchange, before it is judged.
+        record: Every exchange, for a failure's report.
+    """
+
+    link: Link
+    matching: Matching
+    watch: Watch
+    show: Callable[[Exchange], None] = _nothing
+    record: list[Exchange] = field(default_factory=list)
+    gates: OpenGates = field(default_factory=OpenGates)
+    commands: int = 0
+
+    def perform(self, step: Step) -> Difference | None:
+        """Send a step's command and judge the reply.
+
+        Returns:
+            The first difference that is no listed deviation, or nothing.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol; nothing is said about the implementation.
+        """
+        expect = step.expect
+        try:
+            args = self.gates.resolve(step.args)
+        except GateNotFound as missing:
+            return Difference(
+                expect.clauses, step.op, MISSING, (), f"an open gate for {step.op}", str(missing), str(missing)
+            )
+        assert isinstance(args, dict)
+        reply = self.link.call(step.op, args)
+        self.commands += 1
+        exchange = Exchange(step, reply)
+        self.record.append(exchange)
+        self.show(exchange)
+        self.gates.update(reply)
+        difference = self._judge(step.op, expect, reply)
+        violated = self.watch.see(reply.observed, self.matching)
+        return difference if difference is not None else violated
+
+    def last_rows(self) -> Alignment:
+        """The rows of the last step beside those that were expected, for a failure's report."""
+        if not self.record:
+            return Alignment()
+        last = self.record[-1]
+        expect = last.step.expect
+        if expect.rows is None:
+            return Alignment()
+        observed = [row for row in last.reply.observed if row["on"] in expect.only]
+        return align(expect.rows, observed, self.matching.tolerate)
+
+    def _judge(self, op: str, expect: Expectation, reply: Reply) -> Difference | None:
+        difference = _judge_outcome(op, expect, reply, self.matching)
+        if difference is None and expect.rows is not None:
+            observed = [row for row in reply.observed if row["on"] in expect.only]
+            difference = compare_rows(expect.rows, observed, self.matching, expect.after or expect.clauses)
+            if difference is None:
+                self.matching.hold(expect.after or expect.clauses)
+        if difference is None and expect.open is not None:
+            kinds: Sequence[Json] = self.gates.kinds
+            difference = self.matching.annotated(list(expect.open), kinds, expect.clauses, f"{op} open gates")
+        return difference
+
+
+def perform_steps(
+    steps: Sequence[Step], link: Link, ledger: Ledger, *, show: Callable[[Exchange], None] = _nothing
+) -> tuple[World, Difference | None, int]:
+    """Perform steps in a fresh world, up to the first difference, and close the world.
+
+    Args:
+        steps: The first of them opens the world.
+        link: The implementation.
+        ledger: Its known differences; what an entry accepts is no difference.
+        show: Is given every exchange, before it is judged.
+
+    Returns:
+        The world as it was left, the difference if any, and the number of steps performed.
+
+    Raises:
+        AdapterFault: The adapter broke the protocol.
+    """
+    world = World(link, Matching(ledger.accepts), Watch(INVARIANTS), show)
+    difference: Difference | None = None
+    done = 0
+    for step in steps:
+        done += 1
+        difference = world.perform(step)
+        if difference is not None:
+            break
+    link.call("world.close")
+    return world, difference, done
+
+
+def _judge_outcome(op: str, expect: Expectation, reply: Reply, matching: Matching) -> Difference | None:
+    refused = reply.error is not UNSET
+    if expect.error is not None:
+        if not refused:
+            answer: Json = None if reply.result is UNSET else reply.result
+            return _tolerable(
+                Difference(
+                    expect.clauses,
+                    f"{op} error",
+                    answer,
+                    (),
+                    plain(expect.error),
+                    MISSING,
+                    f"{op} should have been refused, but answered",
+                ),
+                matching,
+            )
+        return matching.annotated(expect.error, _json(reply.error), expect.clauses, f"{op} error")
+    if refused:
+        return _tolerable(
+            Difference(
+                expect.clauses,
+                f"{op} error",
+                _json(reply.error),
+                (),
+                MISSING,
+                _json(reply.error),
+                f"{op} should have answered, but was refused",
+            ),
+            matching,
+        )
+    if expect.result is UNCHECKED:
+        return None
+    return matching.annotated(expect.result, _json(reply.result), expect.clauses, f"{op} result")
+
+
+def _tolerable(difference: Difference, matching: Matching) -> Difference | None:
+    return None if matching.tolerate(difference) else difference
+
+
+def _json(value: object) -> Json:
+    """A member of a reply, absent as null."""
+    return None if value is UNSET else value  # type: ignore[return-value]
+
+
+def command_of(step: Step) -> JsonMap:
+    """A step's command alone, as scenarios write it."""
+    return {"do": step.op, **({"args": step.args} if step.args else {})}

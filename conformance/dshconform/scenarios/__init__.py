@@ -1,0 +1,1 @@
+"""Scenarios: short deterministic scripts of commands with the observations that the clauses demand."""

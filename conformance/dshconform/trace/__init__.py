@@ -1,0 +1,1 @@
+"""Patterns over observations, their comparison, and what holds of any trace."""

@@ -1,0 +1,93 @@
+"""YAML as the suite reads and writes it: the JSON subset, keys are texts.
+
+Plain YAML 1.1 reads the key `on` as true, `no` as false and `2026-11-30` as a date. Here only what JSON has is
+resolved: null, booleans, integers and floating-point numbers, in JSON's spelling. Everything else is a text.
+"""
+
+import re
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from dshconform.protocol.json_value import Json
+
+try:
+    from yaml import CSafeDumper as _Dumper
+    from yaml import CSafeLoader as _Loader
+except ImportError:  # PyYAML without libyaml: slower, the same result
+    from yaml import SafeDumper as _Dumper  # type: ignore[assignment]
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
+
+
+class YamlError(ValueError):
+    """Text that is no YAML of the JSON subset, with the file, the line and what is wrong."""
+
+
+class _JsonLoader(_Loader):
+    """The loader with JSON's resolvers alone."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own form
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+        """Refuse keys that are no texts and keys that stand twice; YAML keeps the last one silently."""
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is no text: put it in quotes", key_node.start_mark
+                )
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        result: dict[Hashable, object] = super().construct_mapping(node, deep=deep)
+        return result
+
+
+class _JsonDumper(_Dumper):
+    """The dumper that quotes what the loader would read as something else."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own form
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Write shared parts out; the loader's files have no anchors."""
+        del data
+        return True
+
+
+_RESOLVERS: Final = (
+    ("tag:yaml.org,2002:null", r"null", "n"),
+    ("tag:yaml.org,2002:bool", r"true|false", "tf"),
+    ("tag:yaml.org,2002:int", r"-?(0|[1-9][0-9]*)", "-0123456789"),
+    ("tag:yaml.org,2002:float", r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", "-0123456789"),
+)
+for _class in (_JsonLoader, _JsonDumper):
+    for _tag, _expression, _first in _RESOLVERS:
+        _class.add_implicit_resolver(_tag, re.compile(f"^(?:{_expression})$"), list(_first))
+
+
+def read_yaml(text: str, source: Path | str) -> Json:
+    """Read one YAML document of the JSON subset.
+
+    Args:
+        text: The document.
+        source: Named in errors.
+
+    Raises:
+        YamlError: It is none.
+    """
+    try:
+        value: Json = yaml.load(text, _JsonLoader)  # noqa: S506 - a subclass of the safe loader
+    except yaml.YAMLError as error:
+        raise YamlError(f"{source}: {error}") from error
+    return value
+
+
+def write_yaml(value: Json) -> str:
+    """Write JSON as YAML that `read_yaml` reads back as the same value."""
+    text: str = yaml.dump(value, Dumper=_JsonDumper, sort_keys=False, allow_unicode=True, width=110)
+    return text

@@ -1,0 +1,258 @@
+"""The driver: turns pending messages into turns and steps on the log.
+
+One run lasts from a wake until nothing is left to do. Its first stretch, inside the call that woke it, opens the turn
+and claims the first batch (AGENT-SEND-04). In every proposal the driver suspends once on purpose, right after the
+claim, so that everything later comes after that call and the code around it (AGENT-SEND-07).
+
+What closes steps and turns, and what settles the run, is synchronous: wherever a failure, an abort or a cancellation of
+the task by its host strikes, the log is balanced when it leaves the driver, and no call can come between the last look
+at the inbox and `idle` (WAKE-GAP-01). An abort travels as an exception, raised by the checks
+(`signal.raise_if_aborted`); whatever fails while the signal is aborted counts as the abort (CANCEL-ERR-01).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from dshcore.agent import (
+    AGENT_ERROR,
+    AGENT_PRE_STEP,
+    AGENT_REQUEST_ERROR,
+    AGENT_TURN_STOPPING,
+    AgentErrorRaised,
+    AgentPreStep,
+    AgentRequestError,
+    AgentTurnStopping,
+    Enter,
+    PreStepDecision,
+    Reject,
+    RequestErrorAction,
+    Retry,
+    Target,
+)
+from dshcore.agent_loop.agent import DrivenAgent, host_is_cancelling
+from dshcore.agent_loop.request import Failed, Requests
+from dshcore.agent_loop.tool_calls import calls_of, run_calls
+from dshcore.cancel_signal import CancelSignal
+from dshcore.json import JsonObject
+from dshcore.llm import LlmError, turn_failure
+
+Outcome: TypeAlias = Literal["completed", "max-tokens", "blocked"]
+"""How a turn ends that neither failed nor was aborted."""
+
+_GOES_ON: Final[frozenset[Outcome]] = frozenset({"completed", "max-tokens"})
+_ABORTED: Final = {"kind": "aborted"}  # LOG-EVT-03: who cancelled is not recorded
+
+
+@dataclass(slots=True)
+class Turn:
+    """An open turn, as far as it has come.
+
+    Attributes:
+        number: Its number.
+        signal: Its signal; one for the whole turn (CANCEL-SIGNAL-01).
+        opened: The number of its last opened step, 0 before the first (LOOP-STEP-01).
+        outcome: How it would close now; none while a follow-up request is owed.
+    """
+
+    number: int
+    signal: CancelSignal
+    opened: int = 0
+    outcome: Outcome | None = None
+
+
+class Driver:
+    """The driver of one agent.
+
+    Args:
+        requests: Makes the agent's model requests.
+    """
+
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
+
+    async def run(self, agent: DrivenAgent) -> None:
+        """Drive an agent until nothing is left to do.
+
+        Args:
+            agent: The agent, whose phase is running.
+
+        Cancellation:
+            A cancellation of the task by its host aborts the open turn as `disposed`. The log is balanced and the
+            agent idle when it goes on; a remembered wake is forgotten, what is pending stays.
+
+        Spec:
+            LOOP-NEXT-01, LOOP-NEXT-02, AGENT-STATUS-04, CANCEL-PHASE-01, CANCEL-BETWEEN-01, WAKE-GAP-01, LOOP-ISO-01
+        """
+        try:
+            while not agent.signal.aborted and await self._run_turn(agent):
+                pass
+        finally:
+            if host_is_cancelling():
+                agent.host_cancelled()
+            agent.settle()
+
+    async def _run_turn(self, agent: DrivenAgent) -> bool:
+        """Open one turn, run its steps, close it; answer whether the run goes on.
+
+        Spec:
+            LOOP-OPEN-01, LOOP-OPEN-02, LOOP-OPEN-03, LOOP-ERR-03, LOOP-ERR-04, LOOP-APP-04, CANCEL-ERR-01,
+            CANCEL-ERR-02, CANCEL-END-01
+        """
+        session = agent.session
+        turn = Turn(session.last_turn + 1, agent.signal)
+        try:
+            session.append("turn/start", {"turn": turn.number})
+        except Exception as error:  # noqa: BLE001 - LOOP-OPEN-03: nothing was claimed, the number is not consumed
+            agent.ctx.emit(AGENT_ERROR, AgentErrorRaised(agent, turn.number - 1, 0, error))
+            return False
+        leaving: BaseException | None = None
+        may_go_on = False
+        try:
+            outcome = await self._run_steps(agent, turn)
+            reason: object = {"kind": outcome}
+            may_go_on = outcome in _GOES_ON and turn.opened > 0  # LOOP-NEXT-01, LOOP-NEXT-02
+        except BaseException as failure:  # noqa: BLE001 - whatever it is, the turn is closed first
+            if host_is_cancelling() or not isinstance(failure, (Exception, asyncio.CancelledError)):
+                agent.host_cancelled()
+                leaving = asyncio.CancelledError() if isinstance(failure, Exception) else failure
+            reason = self._ending_of(agent, turn, failure)
+        try:
+            session.append("turn/end", {"turn": turn.number, "reason": reason})
+        except Exception as error:  # noqa: BLE001 - LOOP-APP-04: the log keeps no ending
+            may_go_on = False
+            agent.ctx.emit(AGENT_ERROR, AgentErrorRaised(agent, turn.number, turn.opened, error))
+        if leaving is not None:
+            raise leaving
+        return agent.turn_closed(may_go_on=may_go_on)
+
+    def _ending_of(self, agent: DrivenAgent, turn: Turn, failure: BaseException) -> object:
+        """Answer the reason of a turn that failed, and report the failure unless it is the abort.
+
+        The ending is settled before the report: a listener that cancels does not change it (CANCEL-ERR-02).
+
+        Spec:
+            LOOP-ERR-01, LOOP-ERR-02, LOOP-ERR-03, CANCEL-ERR-01, CANCEL-ERR-02
+        """
+        if turn.signal.aborted:
+            return _ABORTED
+        agent.ctx.emit(AGENT_ERROR, AgentErrorRaised(agent, turn.number, turn.opened, failure))
+        return {"kind": "error", "error": turn_failure(failure)}
+
+    async def _run_steps(self, agent: DrivenAgent, turn: Turn) -> Outcome:
+        """Propose and run steps until the turn is over; answer how it ends.
+
+        Spec:
+            LOOP-PRE-01, LOOP-PRE-05, LOOP-PRE-06, LOOP-PRE-07, LOOP-PRE-08, LOOP-PRE-09, LOOP-STEER-01, LOOP-STOP-01,
+            LOOP-STOP-02, LOOP-STOP-03, LOOP-STOP-04, LOOP-ERR-05, CANCEL-PHASE-02, CANCEL-PHASE-03, CANCEL-PHASE-04,
+            CANCEL-STOP-01
+        """
+        inbox, signal = agent.inbox, turn.signal
+        target: Target = "next-turn"
+        while True:
+            signal.raise_if_aborted()
+            batch = inbox.claim(target, turn.number)
+            await asyncio.sleep(0)  # AGENT-SEND-07: nothing later happens inside the call that woke the driver
+            signal.raise_if_aborted()  # stands behind the prompt assembly, where there is one
+            decision = await self._decide(agent, turn, batch)
+            signal.raise_if_aborted()
+            if isinstance(decision, Reject):
+                return "blocked"
+            if not decision.messages:
+                if turn.outcome is not None:
+                    return turn.outcome  # LOOP-PRE-09: nothing is owed, and nothing was entered
+                if turn.opened == 0:
+                    return "completed"  # LOOP-PRE-08
+            await self._run_step(agent, turn, decision.messages)
+            signal.raise_if_aborted()
+            target = "next-step"
+            if turn.outcome is None or inbox.has_next_step:
+                continue
+            await agent.ctx.serial(AGENT_TURN_STOPPING, AgentTurnStopping(agent, turn.number, signal))
+            signal.raise_if_aborted()
+            if not inbox.has_next_step:  # LOOP-STOP-02: the inbox alone decides
+                return turn.outcome
+
+    async def _decide(self, agent: DrivenAgent, turn: Turn, batch: tuple[JsonObject, ...]) -> PreStepDecision:
+        """Ask the listeners what the proposed step enters.
+
+        Spec:
+            LOOP-PRE-02, LOOP-PRE-03, LOOP-PRE-04, LOOP-PRE-11, LOOP-STEP-01
+        """
+
+        async def enter_all() -> PreStepDecision:
+            return Enter(batch)
+
+        proposal = AgentPreStep(agent, turn.number, turn.opened + 1, batch, turn.signal)
+        answer = agent.ctx.waterfall(AGENT_PRE_STEP, proposal, enter_all)
+        decision: object = await answer
+        match decision:
+            case Reject():
+                return decision
+            case Enter(messages=list() | tuple()):
+                return decision
+            case _:  # LOOP-PRE-11
+                raise TypeError(f"agent/pre-step was answered with {decision!r}: answer Enter(messages) or Reject()")
+
+    async def _run_step(self, agent: DrivenAgent, turn: Turn, entered: Sequence[object]) -> None:
+        """Open a step over its entered messages, run it, close it.
+
+        Spec:
+            LOOP-PRE-01, LOOP-PRE-03, LOOP-STEP-01, LOOP-APP-01, LOOP-APP-02, LOOP-APP-03, LOOP-END-02,
+            CANCEL-PHASE-05
+        """
+        session = agent.session
+        place = {"turn": turn.number, "step": turn.opened + 1}
+        session.append("step/start", place)
+        turn.opened += 1
+        outcome: Outcome | None = None
+        try:
+            for message in entered:  # CANCEL-PHASE-05: an abort does not cut the batch
+                session.append("user/message", message, surface_op="append")
+            turn.signal.raise_if_aborted()
+            outcome = await self._answer(agent, turn)
+        finally:
+            session.append("step/end", place)  # LOOP-APP-03: a refusal is the turn's failure
+        if turn.outcome != "max-tokens":  # LOOP-END-02
+            turn.outcome = outcome
+
+    async def _answer(self, agent: DrivenAgent, turn: Turn) -> Outcome | None:
+        """Get the model's answer, log it, and do what it asks for; answer the step's outcome, if it has one.
+
+        Spec:
+            RERR-RETRY-01, RERR-RETRY-02, RERR-TERM-01, RERR-TERM-02, LOOP-MSG-01, LOOP-MSG-02, LOOP-END-01
+        """
+        while isinstance(attempt := await self._requests.attempt(agent, turn.number, turn.opened, turn.signal), Failed):
+            if not await self._may_retry(agent, turn, attempt):
+                raise LlmError.from_facts(attempt.failure)
+        agent.session.append(
+            "assistant/message",
+            attempt.data,
+            surface_op="append",
+            source_event_seqs=attempt.chunk_seqs,
+        )
+        if attempt.ceiling:
+            return "max-tokens"
+        calls = calls_of(attempt.message)
+        if not calls:
+            return "completed"
+        concluded = await run_calls(agent, turn.number, turn.opened, turn.signal, calls)
+        return "completed" if concluded else None
+
+    async def _may_retry(self, agent: DrivenAgent, turn: Turn, attempt: Failed) -> bool:
+        """Ask the listeners whether a failed request is made again.
+
+        Spec:
+            RERR-WHEN-01, RERR-POS-01, RERR-PAY-01, RERR-CANCEL-01, RERR-THROW-01, CANCEL-RERR-01
+        """
+
+        async def give_up() -> RequestErrorAction:
+            return None
+
+        hook = AgentRequestError(
+            agent, turn.number, turn.opened, attempt.provider, attempt.failure, attempt.retry_policy, turn.signal
+        )
+        action = await agent.ctx.waterfall(AGENT_REQUEST_ERROR, hook, give_up)
+        turn.signal.raise_if_aborted()
+        return isinstance(action, Retry)

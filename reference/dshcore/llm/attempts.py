@@ -1,0 +1,135 @@
+"""One attempt: from a request to the chunks of its adapter, with failures turned into a terminal finish."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+from dshcore.json import JsonObject, freeze
+from dshcore.llm.adapters import AdapterRegistry, ModelAdapter, Route
+from dshcore.llm.calls import CallConfig, GenerateOptions
+from dshcore.llm.failures import ABORTED_CODE, LlmError, normalise
+from dshcore.llm.models import complete, resolve_model
+
+_NO_SOURCE: Final = freeze({})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Binding:
+    """What a prepared call is bound to, whatever becomes of its route.
+
+    Spec:
+        CALL-BIND-01
+    """
+
+    route: Route
+    config: CallConfig
+
+
+async def attempt(
+    registry: AdapterRegistry, request: GenerateOptions, binding: Binding | None
+) -> AsyncGenerator[JsonObject, None]:
+    """Dispatch a request and deliver its chunks as they come.
+
+    Nothing happens before the first pull. Chunks are neither checked nor repaired. A failure on the way to the
+    adapter, or of the adapter, is delivered as one terminal finish, then the stream ends.
+
+    Args:
+        registry: Who serves which provider.
+        request: The request, as the listeners of ``llm/stream`` left it.
+        binding: For a prepared call, what it is bound to.
+
+    Raises:
+        Exception: What closing the adapter's iterator raised, when the consumer stopped early.
+
+    Cancellation:
+        Cancelling the consumer's task closes the adapter's iterator. A cancellation that the adapter makes for itself
+        is its failure.
+
+    Spec:
+        STREAM-LAZY-01, STREAM-DEFAULT-01, STREAM-FAIL-01, STREAM-FAIL-02, STREAM-ABORT-01, STREAM-ABORT-02,
+        STREAM-CLOSE-01, STREAM-WF-03, CHUNK-PASS-01
+    """
+    try:
+        adapter, effective = await _effective(registry, request, binding)
+        chunks = aiter(adapter.stream(effective))
+    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - STREAM-FAIL-01: whatever it is
+        yield _terminal(error, request)
+        return
+    failure: JsonObject | None = None
+    stopped_early = True
+    try:
+        while failure is None:
+            try:
+                chunk = await anext(chunks)
+            except StopAsyncIteration:
+                stopped_early = False
+                return
+            except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - STREAM-FAIL-02: whatever it is
+                failure = _terminal(error, request)
+                stopped_early = False
+            else:
+                yield chunk
+        yield failure
+    finally:
+        if stopped_early:
+            await close_stream(chunks)
+
+
+async def close_stream(stream: AsyncIterator[JsonObject]) -> None:
+    """Tell a stream that its consumer stops before its end.
+
+    Spec:
+        STREAM-CLOSE-01, CANCEL-STREAM-04
+    """
+    aclose = getattr(stream, "aclose", None)
+    if aclose is not None:
+        await aclose()
+
+
+async def _effective(
+    registry: AdapterRegistry, request: GenerateOptions, binding: Binding | None
+) -> tuple[ModelAdapter, GenerateOptions]:
+    if binding is None:
+        route = registry.lookup(request.config.provider)
+        config, _ = complete(request.config, await resolve_model(route, request.config.model, request.signal))
+    else:
+        route, config = binding.route, binding.config
+        if request.config != config:  # CALL-MATCH-02
+            raise LlmError("prepared LLM call config changed before adapter dispatch", "INVALID_PREPARED_CALL")
+    if config != request.config:
+        request = request.copy(config=config)
+    return route.adapter, _without_foreign_replay(registry, request, route.adapter)
+
+
+def _without_foreign_replay(
+    registry: AdapterRegistry, request: GenerateOptions, adapter: ModelAdapter
+) -> GenerateOptions:
+    """Keep replay state from adapters that did not make it.
+
+    Spec:
+        ADAPTER-REPLAY-01
+    """
+    # the one walk over all of history that a dispatch makes: nothing but a look for the member
+    with_state = [
+        at for at, message in enumerate(request.messages) if "replayState" in message.get("source", _NO_SOURCE)
+    ]
+    foreign = [at for at in with_state if not registry.serves(request.messages[at]["source"]["provider"], adapter)]
+    if not foreign:
+        return request
+    shown = list(request.messages)
+    for at in foreign:
+        source = shown[at]["source"]
+        plain = {"kind": "model", "provider": source["provider"], "model": source["model"]}
+        shown[at] = freeze({**shown[at], "source": plain})
+    return request.copy(messages=tuple(shown))
+
+
+def _terminal(error: BaseException, request: GenerateOptions) -> JsonObject:
+    task = asyncio.current_task()
+    if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+        raise error  # from whoever runs the consumer's task; any other cancellation is the adapter's own failure
+    failure = normalise(error)
+    signal = request.signal
+    aborted = (signal is not None and signal.aborted) or failure["code"] == ABORTED_CODE  # STREAM-ABORT-01
+    return freeze({"type": "finish", "reason": {"kind": "aborted" if aborted else "error", "failure": failure}})

@@ -1,0 +1,164 @@
+"""What an adapter says about its models, checked, and what follows for a call."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from dshcore.cancel_signal import CancelSignal
+from dshcore.ids import ReasoningEffortId
+from dshcore.json import Json, JsonObject, freeze, is_array, is_object
+from dshcore.llm.adapters import ListsModels, ResolvesModels, Route
+from dshcore.llm.calls import CallConfig
+from dshcore.llm.failures import LlmError
+
+_MAX_SAFE_INTEGER: Final = 2**53 - 1
+_LISTED: Final = ("provider", "id", "name", "description", "inputModalities")
+_RESOLVED: Final = (*_LISTED, "context", "defaultMaxTokens", "reasoning")
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedModel:
+    """One exact model.
+
+    Attributes:
+        info: What its adapter says about it, in the members that the specification knows.
+        context: ``{contextWindow}``, if its adapter states one.
+        default_max_tokens: The ceiling of a response where a call asks for none.
+        efforts: The reasoning efforts that it has.
+        default_effort: The effort where a call asks for none.
+    """
+
+    info: JsonObject
+    context: JsonObject | None
+    default_max_tokens: int | None
+    efforts: tuple[ReasoningEffortId, ...]
+    default_effort: ReasoningEffortId | None
+
+
+async def resolve_model(route: Route, model: str, signal: CancelSignal | None) -> ResolvedModel:
+    """Ask the adapter of a route for one exact model.
+
+    Raises:
+        LlmError: The answer is not what it may be; the code tells which part.
+        Exception: What the adapter raised.
+
+    Spec:
+        ADAPTER-RESOLVE-01, CALL-PREP-04
+    """
+    provider = route.provider
+    if not isinstance(route.adapter, ResolvesModels):
+        return ResolvedModel(freeze({"provider": provider, "id": model, "name": model}), None, None, (), None)
+    info = _known(await route.adapter.resolve(provider, model, signal), _RESOLVED)
+    subject = f'for provider "{provider}" model "{model}"'
+    if not _is_entry(info, provider) or info["id"] != model:
+        raise LlmError(f"adapter returned invalid exact model metadata {subject}", "INVALID_MODEL_INFO")
+    context = info.get("context")
+    if "context" in info and not (is_object(context) and _is_positive(context.get("contextWindow"))):
+        raise LlmError(f"adapter returned invalid context metadata {subject}", "INVALID_MODEL_CONTEXT")
+    default_max_tokens = info.get("defaultMaxTokens")
+    if "defaultMaxTokens" in info and not _is_positive(default_max_tokens):
+        raise LlmError(f"adapter returned invalid default maxTokens {subject}", "INVALID_MODEL_MAX_TOKENS")
+    efforts, default_effort = _reasoning(info, subject)
+    return ResolvedModel(
+        info,
+        None if context is None else freeze({"contextWindow": context["contextWindow"]}),
+        default_max_tokens,
+        efforts,
+        default_effort,
+    )
+
+
+async def list_models(route: Route) -> tuple[JsonObject, ...]:
+    """Ask the adapter of a route which models there are. The list is advisory.
+
+    Raises:
+        LlmError: ``INVALID_CATALOG``.
+        Exception: What the adapter raised.
+
+    Spec:
+        ADAPTER-MODELS-01
+    """
+    if not isinstance(route.adapter, ListsModels):
+        return ()
+    entries = tuple(_known(entry, _LISTED) for entry in await route.adapter.models(route.provider))
+    ids = {entry.get("id") for entry in entries}
+    right = all(_is_entry(entry, route.provider) and isinstance(entry.get("description", ""), str) for entry in entries)
+    if not right or len(ids) != len(entries):
+        raise LlmError(
+            f'adapter returned invalid or duplicate model metadata for provider "{route.provider}"', "INVALID_CATALOG"
+        )
+    return entries
+
+
+def complete(config: CallConfig, model: ResolvedModel) -> tuple[CallConfig, JsonObject]:
+    """Fill in what a call leaves to its adapter.
+
+    Args:
+        config: The call.
+        model: Its model.
+
+    Returns:
+        The effective configuration, and ``{maxTokens: true, reasoningEffort: true}`` as far as the adapter supplied
+        them.
+
+    Raises:
+        LlmError: ``UNSUPPORTED_REASONING_EFFORT``.
+
+    Spec:
+        ADAPTER-DEFAULT-01, ADAPTER-DEFAULT-02
+    """
+    effort = config.reasoning_effort
+    if effort is not UNSET and effort not in model.efforts:
+        raise LlmError(
+            f'provider "{config.provider}" model "{config.model}" does not support reasoning effort "{effort}"',
+            "UNSUPPORTED_REASONING_EFFORT",
+        )
+    supplied: dict[str, bool] = {}
+    if effort is UNSET and model.default_effort is not None:
+        config = msgspec.structs.replace(config, reasoning_effort=model.default_effort)
+        supplied["reasoningEffort"] = True
+    if config.max_tokens is UNSET and model.default_max_tokens is not None:
+        config = msgspec.structs.replace(config, max_tokens=model.default_max_tokens)
+        supplied["maxTokens"] = True
+    return config, freeze(supplied)
+
+
+def _reasoning(info: JsonObject, subject: str) -> tuple[tuple[ReasoningEffortId, ...], ReasoningEffortId | None]:
+    if "reasoning" not in info:
+        return (), None
+    code = "INVALID_MODEL_REASONING"
+    reasoning: Json = info["reasoning"]
+    efforts = reasoning.get("efforts") if is_object(reasoning) else None
+    if not is_object(reasoning) or not is_array(efforts) or not efforts:
+        raise LlmError(f"adapter returned invalid reasoning metadata {subject}", code)
+    ids: list[ReasoningEffortId] = []
+    for effort in efforts:
+        id_ = effort.get("id") if is_object(effort) and _is_text(effort.get("name")) else None
+        if not isinstance(id_, str) or not id_ or id_ in ids:
+            raise LlmError(f"adapter returned invalid or duplicate reasoning effort metadata {subject}", code)
+        ids.append(ReasoningEffortId(id_))
+    if "defaultEffort" not in reasoning:
+        return tuple(ids), None
+    default = reasoning["defaultEffort"]
+    if not isinstance(default, str) or default not in ids:
+        raise LlmError(f"adapter returned an unknown default reasoning effort {subject}", code)
+    return tuple(ids), ReasoningEffortId(default)
+
+
+def _known(entry: Mapping[str, object], members: Sequence[str]) -> JsonObject:
+    return freeze({name: entry[name] for name in members if name in entry})
+
+
+def _is_entry(entry: JsonObject, provider: str) -> bool:
+    return entry.get("provider") == provider and _is_text(entry.get("id")) and _is_text(entry.get("name"))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_SAFE_INTEGER

@@ -1,0 +1,49 @@
+"""What every module of the session needs to say about events: the record's type, the surface types, the errors."""
+
+from typing import Final, TypeAlias, TypeGuard
+
+from dshcore.errors import DshError
+from dshcore.json import Json, JsonObject
+
+SessionEvent: TypeAlias = JsonObject
+"""One logged event: its whole envelope (`type`, `seq`, `time`, `data`, …), deeply immutable."""
+
+SURFACE_TYPES: Final = frozenset({"user/message", "assistant/message", "tool/result"})
+"""The event types that stand on the surface; no extension can add one (SURF-OP-01)."""
+
+END_SEED: Final = "session/end-seed"
+"""Written by the construction of a seeded session, after the seed (SEED-MARK-01)."""
+
+MAX_SAFE_INTEGER: Final = 2**53 - 1
+"""The largest integer up to which doubles hold every integer."""
+
+
+class SessionError(DshError):
+    """An operation on a session or its store was refused; nothing has changed."""
+
+    default_code = "SESSION"
+
+
+class AppendRefused(SessionError):
+    """An event does not fit the log it was to be appended to."""
+
+    default_code = "APPEND_REFUSED"
+
+
+class AppendReentered(AppendRefused):
+    """An append was tried while another append to the same session was being published."""
+
+    default_code = "APPEND_REENTERED"
+
+    def __init__(self) -> None:
+        super().__init__("session append cannot reenter while another append is being published")
+
+
+def is_array(value: object) -> TypeGuard[tuple[Json, ...]]:
+    """Return whether a frozen value is an array."""
+    return isinstance(value, tuple)
+
+
+def is_count(value: object, *, least: int = 0) -> bool:
+    """Return whether a value is a safe integer of at least `least`; booleans are no integers."""
+    return type(value) is int and least <= value <= MAX_SAFE_INTEGER

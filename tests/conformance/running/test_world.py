@@ -1,0 +1,101 @@
+"""A world performs steps, resolves gates by their symbolic names, and judges the replies."""
+
+import pytest
+
+from dshconform.links.link import AdapterFault
+from dshconform.protocol.json_value import JsonMap
+from dshconform.running.step import Expectation, Step
+from dshconform.running.world import World
+from dshconform.trace.invariants import Watch
+from dshconform.trace.pattern import MISSING, Matching
+from dshconform.trace.rows import read_rows
+from tests.conformance.running.fakes import ScriptedAdapter, gate, link
+
+REFUSED: JsonMap = {"error": {"type": "Error", "code": None, "message": "no"}}
+
+
+def world(*replies: JsonMap) -> tuple[World, ScriptedAdapter]:
+    opened, adapter = link(*replies)
+    return World(opened, Matching(), Watch(())), adapter
+
+
+def step(**expect: object) -> Step:
+    return Step("agent.inspect", {"agent": "a"}, Expectation(clauses=("A-A-01",), **expect))  # type: ignore[arg-type]
+
+
+def test_a_symbolic_gate_is_sent_by_its_id() -> None:
+    """The suite resolves a gate among those that the adapter said are open."""
+    opened, adapter = world(
+        {"observed": [gate("g1", "agent/pre-step"), gate("g2", "tool/execute", callId="c2")], "open": ["g1", "g2"]},
+        {"open": ["g1", "g2"]},
+    )
+    assert opened.perform(step()) is None
+    assert opened.perform(Step("burst", {"do": [{"op": "x", "args": {"gate": {"call": "c2"}}}]})) is None
+    assert adapter.commands[-1] == ("burst", {"do": [{"op": "x", "args": {"gate": "g2"}}]})
+
+
+def test_a_gate_that_is_not_open_is_a_difference() -> None:
+    """The step that needs it fails its clauses; nothing is sent."""
+    opened, adapter = world({"observed": [gate("g1", "agent/pre-step")], "open": ["g1"]})
+    assert opened.perform(step()) is None
+    wanted = Step("gate.resolve", {"gate": {"kind": "model/stream"}}, Expectation(clauses=("A-A-02",)))
+    found = opened.perform(wanted)
+    assert found is not None
+    assert found.clauses == ("A-A-02",)
+    assert found.sentence == "no open gate is {kind: model/stream} (open: agent/pre-step)"
+    assert len(adapter.commands) == 1
+
+
+def test_an_ambiguous_gate_is_a_difference() -> None:
+    """A name that fits two gates resolves to none."""
+    opened, _ = world({"observed": [gate("g1", "x/y"), gate("g2", "x/y")], "open": ["g1", "g2"]})
+    assert opened.perform(step()) is None
+    found = opened.perform(Step("gate.resolve", {"gate": {"kind": "x/y"}}))
+    assert found is not None
+    assert found.sentence.startswith("2 open gates are")
+
+
+def test_a_gate_that_nobody_announced_is_the_adapters_fault() -> None:
+    """An open gate without a row breaks the protocol."""
+    opened, _ = world({"open": ["g7"]})
+    with pytest.raises(AdapterFault, match="g7"):
+        opened.perform(step())
+
+
+@pytest.mark.parametrize(
+    ("reply", "expect", "at", "expected", "observed"),
+    [
+        ({"result": 1}, {"result": 2}, "agent.inspect result", 2, 1),
+        ({"result": 1}, {"error": {"message": "no"}}, "agent.inspect error", {"message": "no"}, MISSING),
+        (REFUSED, {"result": 1}, "agent.inspect error", MISSING, REFUSED["error"]),
+        (REFUSED, {"error": {"message": "yes"}}, "agent.inspect error", "yes", "no"),
+        ({"open": []}, {"open": ("x/y",)}, "agent.inspect open gates", "x/y", MISSING),
+        ({}, {"rows": read_rows([{"task": "t"}])}, "task t", "task t", MISSING),
+    ],
+)
+def test_what_differs_is_named(
+    reply: JsonMap, expect: dict[str, object], at: str, expected: object, observed: object
+) -> None:
+    """Results, errors, open gates and rows are all judged; the difference says where and what."""
+    opened, _ = world(reply)
+    found = opened.perform(step(**expect))
+    assert found is not None
+    assert (found.at, found.expected, found.observed) == (at, expected, observed)
+
+
+def test_an_expected_refusal_holds() -> None:
+    """A refusal for the stated reason is what the clause demands."""
+    opened, _ = world(REFUSED)
+    assert opened.perform(step(error={"message": "no"})) is None
+    assert opened.matching.held == {"A-A-01": 1}
+
+
+def test_a_step_holds_its_clauses_only_by_what_it_demands() -> None:
+    """A command that must merely not be refused proves nothing; rows that all match do."""
+    opened, _ = world({}, {})
+    bare = step()
+    assert opened.perform(bare) is None
+    assert (opened.matching.held, bare.expect.cited()) == ({}, [])
+    demanding = step(rows=())
+    assert opened.perform(demanding) is None
+    assert (opened.matching.held, demanding.expect.cited()) == ({"A-A-01": 1}, ["A-A-01"])

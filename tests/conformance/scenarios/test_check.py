@@ -1,0 +1,73 @@
+"""A scenario as a check: what held, what failed, what lies behind it, and what the ledger stops."""
+
+from tests.conformance.running.fakes import link
+
+from dshconform.links.link import Link
+from dshconform.protocol.json_value import JsonMap
+from dshconform.running.check import Outcome, RunContext
+from dshconform.running.ledger import Deviation, Ledger
+from dshconform.scenarios.check import ScenarioCheck
+from dshconform.scenarios.load import read_scenario
+
+TEXT = """
+scenario: x
+title: X
+contract: turn
+steps:
+  - {do: world.open}
+  - {do: agent.inspect, args: {agent: a}, by: A-A-01, result: {status: idle}}
+  - {do: agent.inspect, args: {agent: a}, by: A-A-02, result: {status: running}}
+  - {do: agent.inspect, args: {agent: a}, by: A-A-03, result: {status: idle}}
+"""
+CHECK = ScenarioCheck(read_scenario(TEXT, "x.yaml"))
+IDLE: JsonMap = {"result": {"status": "idle"}}
+RUNNING: JsonMap = {"result": {"status": "running"}}
+ENTRY = Deviation(
+    clause="A-A-02",
+    check="scenario/x",
+    at="agent.inspect result",
+    found={"status": "idle"},
+    after="stop",
+    reason="why",
+    reviewed="2026-01-01",
+)
+
+
+def run(opened: Link, ledger: Ledger | None = None) -> Outcome:
+    return CHECK.run(RunContext(link=opened, ledger=ledger or Ledger(), seed=1, examples=1, progress=lambda _: None))
+
+
+def test_a_scenario_that_holds() -> None:
+    """Every clause is counted as held, and nothing else is said."""
+    opened, adapter = link({}, IDLE, RUNNING, IDLE)
+    outcome = run(opened)
+    assert outcome.held == {"A-A-01": 1, "A-A-02": 1, "A-A-03": 1}
+    assert (outcome.failures, outcome.not_run, outcome.commands) == ([], {}, 4)
+    assert adapter.commands[-1] == ("world.close", {})
+
+
+def test_a_difference_fails_its_clause_and_hides_those_behind_it() -> None:
+    """The clause is blamed; later clauses could not be evaluated; the same commands lead there again."""
+    opened, _ = link({}, IDLE, IDLE, {}, IDLE, IDLE)
+    outcome = run(opened)
+    assert [failure.difference.clauses for failure in outcome.failures] == [("A-A-02",)]
+    assert outcome.failures[0].reproduced
+    assert outcome.held == {"A-A-01": 1}
+    assert outcome.not_run == {"A-A-03": "behind the first difference of scenario/x"}
+    assert len(outcome.failures[0].steps) == 3
+
+
+def test_a_difference_that_does_not_come_again_is_not_deterministic() -> None:
+    """The second world behaves: the failure says that it could not be reproduced."""
+    opened, _ = link({}, IDLE, IDLE, {}, IDLE, RUNNING, IDLE)
+    assert [failure.reproduced for failure in run(opened).failures] == [False]
+
+
+def test_a_listed_stop_ends_the_scenario_without_a_failure() -> None:
+    """The deviation is met and counted; what lies behind it is not run, with the entry as reason."""
+    opened, _ = link({}, IDLE, IDLE)
+    ledger = Ledger([ENTRY])
+    outcome = run(opened, ledger)
+    assert (outcome.failures, outcome.stopped) == ([], 1)
+    assert outcome.not_run == {"A-A-03": "behind the listed deviation A-A-02 at agent.inspect result"}
+    assert ledger.deviating() == {"A-A-02": [ENTRY]}

@@ -1,0 +1,177 @@
+"""The store of live sessions: identity, announcement, detaching."""
+
+from typing import Any
+
+import pytest
+from tests.reference.world import World
+
+from dshcore.context import Context
+from dshcore.ids import SessionId
+from dshcore.session import (
+    SESSION_CREATED,
+    SESSION_DISPOSED,
+    SESSION_EVENT,
+    SESSIONS,
+    InvalidHeader,
+    Session,
+    SessionError,
+    SessionExists,
+    SessionStore,
+)
+
+
+@pytest.fixture
+def store(world: World) -> SessionStore:
+    return world.root[SESSIONS]
+
+
+def live(world: World, store: SessionStore, name: str) -> tuple[Session, Any]:
+    """Make a session live and announced; answer it and its detach."""
+    session = store.prepare(name)
+    detach = store.enter(session, world.root)
+    store.announce(session)
+    return session, detach
+
+
+def test_minted_ids_are_never_given_twice(world: World, store: SessionStore) -> None:
+    """They count from 1, skip live ones, and are used up by preparing (STORE-ID-01)."""
+    live(world, store, "session-1")
+    assert [store.prepare().id, store.prepare().id] == ["session-2", "session-3"]
+    with pytest.raises(InvalidHeader):
+        store.prepare(meta={"cwd": "rel"})
+    assert store.prepare().id == "session-5"
+
+
+def test_prepared_session_does_not_occupy_its_id(world: World, store: SessionStore) -> None:
+    """The first to enter has it (STORE-ID-02)."""
+    first, second = store.prepare("x"), store.prepare("x")
+    assert store.get("x") is None
+    store.enter(first, world.root)
+    with pytest.raises(SessionExists, match='session "x" already exists'):
+        store.enter(second, world.root)
+    with pytest.raises(SessionExists):
+        store.prepare("x")
+    assert store.get("x") is first
+
+
+def test_list_is_in_the_order_of_entering(world: World, store: SessionStore) -> None:
+    """A session that enters again goes to the end (STORE-ID-03, STORE-ID-04)."""
+    first, detach = live(world, store, "a")
+    live(world, store, "b")
+    with pytest.raises(SessionError, match="already attached to a store"):
+        SessionStore().enter(first, world.root)
+    detach()
+    store.enter(first, world.root)
+    assert [session.id for session in store.list()] == ["b", "a"]
+
+
+def test_unpublished_session_takes_appends(world: World, store: SessionStore) -> None:
+    """Before it enters and after it left nothing is delivered, nor afterwards (LOG-OBS-06, LOG-OBS-07)."""
+    session = store.prepare("x")
+    session.append("x/before", {})
+    detach = store.enter(session, world.root)
+    session.append("x/entered", {})
+    store.announce(session)
+    session.append("x/announced", {})
+    detach()
+    session.append("x/after", {})
+    assert world.take() == ["x/entered", "session/created x", "x/announced", "session/disposed x"]
+    assert session.seq == 4
+
+
+def test_announce_works_once_per_life(world: World, store: SessionStore) -> None:
+    """Also after a veto, and from inside a listener; only live sessions are announced (STORE-LIFE-05)."""
+    session = store.prepare("x")
+    with pytest.raises(SessionError, match='session "x" is not live in this store'):
+        store.announce(session)
+    detach = store.enter(session, world.root)
+
+    def veto(_: object) -> None:
+        with pytest.raises(SessionError, match='session "x" was already announced'):
+            store.announce(session)
+        raise ValueError("no")
+
+    world.root.on(SESSION_CREATED, veto, once=True)
+    with pytest.raises(ValueError, match="no"):
+        store.announce(session)
+    assert store.get("x") is session
+    with pytest.raises(SessionError, match="already announced"):
+        store.announce(session)
+    detach()
+    assert world.take() == ["session/created x", "session/disposed x"]
+
+
+def test_detach_is_silent_without_an_announcement(world: World, store: SessionStore) -> None:
+    """A second call does nothing, also when the id was entered again (STORE-LIFE-06, STORE-LIFE-07)."""
+    session = store.prepare("x")
+    detach = store.enter(session, world.root)
+    detach()
+    assert (world.take(), store.get("x")) == ([], None)
+    again = store.prepare("x")
+    store.enter(again, world.root)
+    detach()
+    assert store.get("x") is again
+
+
+def test_detach_waits_for_what_is_dispatched(world: World, store: SessionStore) -> None:
+    """A creation and an append both end with the session live (STORE-LIFE-08, STORE-LIFE-09)."""
+    session = store.prepare("x")
+    detach = store.enter(session, world.root)
+    seen: list[tuple[str, bool]] = []
+    world.root.on(SESSION_CREATED, lambda _: session.append("x/y", {}))
+    world.root.on(SESSION_EVENT, lambda _: detach())
+    world.root.on(SESSION_EVENT, lambda _: seen.append(("event", store.get("x") is session)))
+    world.root.on(SESSION_CREATED, lambda _: seen.append(("created", store.get("x") is session)))
+    world.root.on(SESSION_DISPOSED, lambda _: seen.append(("disposed", store.get("x") is session)))
+    store.announce(session)
+    assert seen == [("event", True), ("created", True), ("disposed", False)]
+
+
+def test_scope_is_fixed_by_entering(world: World, store: SessionStore) -> None:
+    """The scope of the context through which it entered hears of it, other scopes do not (STORE-SCOPE-02)."""
+    heard: list[str] = []
+
+    def scope(name: str) -> Context:
+        made = world.root.derive(scope=object(), name=name)
+        made.on(SESSION_EVENT, lambda p: heard.append(f"{name} {p.event['type']}"))
+        return made
+
+    mine, _ = scope("mine"), scope("other")
+    session = store.prepare("x")
+    store.enter(session, mine)
+    session.append("x/y", {})
+    assert heard == ["mine x/y"]
+
+
+def test_times_come_from_the_stores_clock() -> None:
+    """Header and events are stamped by it (LOG-ENV-02, HEADER-META-01)."""
+    session = SessionStore(now=lambda: 42).prepare("x")
+    assert session.header == {"version": 0, "id": "x", "createdAt": 42}
+    assert session.append("x/y", {})["time"] == 42
+
+
+@pytest.mark.parametrize(
+    ("meta", "text"),
+    [
+        ({"cwd": "rel"}, 'cwd must be an absolute path, got "rel"'),
+        ({"cwd": ""}, "cwd must be an absolute path"),
+        ({"cwd": 7}, "cwd must be a string"),
+        ({"createdAt": -1}, "createdAt must be a non-negative safe integer"),
+        ({"seedLength": 1.5}, "seedLength must be a non-negative safe integer"),
+        ({"delegationDepth": True}, "delegationDepth must be a non-negative safe integer"),
+        ({"parentSession": 7}, "parentSession must be a string"),
+        ({"agentPreset": None}, "agentPreset must be a string"),
+        ({"origin": "fork"}, 'origin must be "subagent"'),
+        ({"seedLength": -0.0}, "is not losslessly JSON-serializable"),
+    ],
+)
+def test_bad_metadata(meta: dict[str, Any], text: str) -> None:
+    """Each field has its refusal (HEADER-META-03, HEADER-META-04)."""
+    with pytest.raises(InvalidHeader, match=f"session header {text}"):
+        Session(SessionId("x"), meta=meta)
+
+
+def test_foreign_metadata_is_ignored() -> None:
+    """Also a version or id given there; paths stay as given (HEADER-META-02, HEADER-META-03)."""
+    session = Session(SessionId("x"), meta={"id": "zz", "version": 9, "foo": 1, "cwd": "/a/../b", "createdAt": 7})
+    assert session.header == {"version": 0, "id": "x", "createdAt": 7, "cwd": "/a/../b"}

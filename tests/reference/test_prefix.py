@@ -1,0 +1,46 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dshcore.prefix import Prefix
+
+
+def test_what_is_appended_later_does_not_show() -> None:
+    items = [1, 2]
+    prefix = Prefix(items)
+    items.append(3)
+    assert list(prefix) == [1, 2]
+    assert len(prefix) == 2
+    assert 3 not in prefix
+    assert prefix[-1] == 2
+    assert prefix[1:] == (2,)
+    with pytest.raises(IndexError):
+        prefix[2]
+    with pytest.raises(IndexError):
+        prefix[-3]
+
+
+@given(st.lists(st.integers()), st.lists(st.integers()), st.slices(6), st.integers(-8, 8))
+def test_it_reads_like_the_list_that_it_was_taken_from(
+    before: list[int], after: list[int], part: slice, at: int
+) -> None:
+    items = list(before)
+    prefix = Prefix(items)
+    items.extend(after)
+    assert list(prefix) == before
+    assert list(reversed(prefix)) == before[::-1]
+    assert prefix == before
+    assert before == list(prefix)
+    assert list(prefix[part]) == before[part]
+    if -len(before) <= at < len(before):
+        assert prefix[at] == before[at]
+
+
+def test_it_is_compared_by_content() -> None:
+    assert Prefix([1, 2]) == (1, 2) == Prefix([1, 2])
+    assert Prefix([1]) != [2]
+    assert Prefix([1]) != [1, 2]
+    assert Prefix(["a"]) != "a"
+    assert repr(Prefix([1])) == "Prefix([1])"
+    with pytest.raises(TypeError):
+        hash(Prefix([1]))
