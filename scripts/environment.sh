@@ -48,7 +48,7 @@ environment() {
     done
     printf 'making the environment in %s (Python %s) ...\n' "${folder#"$ROOT/"}" "$version" >&2
     "$base" -m venv --clear "$folder" || complain "the environment could not be made" "see the message above"
-    "$PYTHON" -m pip install --quiet --disable-pip-version-check --editable "$wanted" >&2 ||
+    "$PYTHON" -m pip install -qq --disable-pip-version-check --editable "$wanted" >&2 ||
         complain "the dependencies could not be installed" "see pip's message above; it needs a package index"
     : >"$folder/.$1-$stamp"
 }

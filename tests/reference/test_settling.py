@@ -1,5 +1,6 @@
 import asyncio
 import math
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -207,6 +208,29 @@ def test_a_call_cancelled_before_a_thread_took_it_counts_no_more(loop: SettlingL
         pool.submit(print)
 
 
+def test_sockets_are_served_but_not_waited_for(loop: SettlingLoop) -> None:
+    """What has arrived is delivered; what has not is outside input."""
+    ours, theirs = socket.socketpair()
+    heard: list[bytes | str] = []
+
+    def writable() -> None:
+        heard.append("writable")
+        loop.remove_writer(ours)
+
+    with ours, theirs:
+        loop.add_reader(ours, lambda: heard.append(ours.recv(9)))
+        loop.settle()
+        assert heard == []
+        theirs.send(b"hello")
+        loop.add_writer(ours, writable)
+        loop.settle()
+        assert sorted(map(str, heard)) == ["b'hello'", "writable"]
+        loop.remove_reader(ours)
+        theirs.send(b"more")
+        loop.settle()
+        assert len(heard) == 2
+
+
 def test_waiting_for_what_cannot_come_is_an_error(loop: SettlingLoop) -> None:
     """`run_until_complete` returns too: the loop knows that the future will never be done."""
     with pytest.raises(RuntimeError, match="stopped before Future completed"):
@@ -241,6 +265,7 @@ def test_finishing_cancels_what_is_left_and_lets_it_clean_up() -> None:
     loop.finish()
     assert trace == ["cleaned", "closed"]
     assert loop.is_closed()
+    assert not loop._selector_of_turns._inner.get_map(), "the selector is closed too"
     del stream
 
 

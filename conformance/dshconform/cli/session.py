@@ -91,12 +91,12 @@ class Session:
         Returns:
             The exit status.
         """
-        replays: dict[str, str] = {}
+        replays: dict[str, list[str]] = {}
         for outcome in result.outcomes:
-            for failure in outcome.failures:
+            for number, failure in enumerate(outcome.failures, 1):
                 self.console.rule(outcome.check, style="red")
-                path = self.save(outcome.check, failure)
-                replays.setdefault(outcome.check, str(path))
+                path = self.save(outcome.check, failure, number)
+                replays.setdefault(outcome.check, []).append(str(path))
                 for line in failure_lines(failure, self.clauses, self.replay_line(path)):
                     self.console.print(line, markup=False)
                 self.console.print()
@@ -112,11 +112,11 @@ class Session:
             return FAULT_EXIT_STATUS
         return EXIT_STATUS[result.judgement.verdict]
 
-    def save(self, check: str, failure: Failure) -> Path:
-        """Keep a counterexample where `dshconform replay` finds it."""
+    def save(self, check: str, failure: Failure, number: int = 1) -> Path:
+        """Keep the `number`-th counterexample of a check where `dshconform replay` finds it."""
         folder = self.target.work / "failures"
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{check.replace('/', '-')}.yaml"
+        path = folder / f"{check.replace('/', '-')}{'' if number == 1 else f'-{number}'}.yaml"
         path.write_text(write_yaml(failure.document), encoding="utf-8")
         return path
 

@@ -17,7 +17,7 @@ from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE, return_row
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Expectation, Step
-from dshconform.trace.rows import COMPARED
+from dshconform.trace.rows import COMPARED, ExpectedRow
 
 
 class InboxModel:
@@ -77,9 +77,8 @@ class InboxModel:
         if self._standing is None:
             self._standing = Standing(source)
         agent = self._agent
-        pending = {target: tuple(str(message["id"]) for message in held) for target, held in agent.lists.items()}
-        idle = agent.phase == "idle"
-        proposed = choose(source, self._standing, pending, streaming=agent.gate_open, idle=idle)
+        families = self._standing.families(streaming=agent.gate_open, idle=agent.phase == "idle")
+        proposed = choose(source, families, agent.lists)
         return proposed if self.legal(proposed) else {"do": "inbox.clear", "args": {"agent": AGENT}}
 
     def legal(self, command: JsonMap) -> bool:
@@ -110,7 +109,7 @@ class InboxModel:
             after=settled or answer.more,
             result=answer.result,
             error=answer.error,
-            rows=tuple(row for row in agent.rows if row.pattern["on"] in only),
+            rows=tuple(agent.rows) if only is COMPARED else _of_kinds(agent.rows, only),
             only=only,
             open=None if answer.departed else waiting,
         )
@@ -129,3 +128,7 @@ class InboxModel:
         shown = (return_row("agent.inspect", clauses),)
         expect = Expectation(clauses=clauses, result=inspected(self._agent), rows=shown)
         return Step("agent.inspect", {"agent": AGENT}, expect)
+
+
+def _of_kinds(rows: Sequence[ExpectedRow], only: frozenset[str]) -> tuple[ExpectedRow, ...]:
+    return tuple(row for row in rows if row.pattern["on"] in only)

@@ -6,15 +6,14 @@ often.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from dshconform.contracts import inbox_commands as write
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import JsonMap
 
-Pending: TypeAlias = Mapping[str, Sequence[str]]
-"""The ids in each list."""
+Lists: TypeAlias = Mapping[str, Sequence[JsonMap]]
+"""What is pending, by list."""
 
 _HABITS: Final[Sequence[Mapping[str, int]]] = (
     {"deliver": 8, "edit": 8, "cancel": 4, "stream": 6, "burst": 3},
@@ -25,7 +24,6 @@ _HABITS: Final[Sequence[Mapping[str, int]]] = (
 )
 
 
-@dataclass(slots=True)
 class Standing:
     """What an example keeps from its beginning to its end.
 
@@ -33,41 +31,44 @@ class Standing:
         source: The habit is the first choice read from it.
     """
 
-    source: Source
-    habit: Mapping[str, int] = field(init=False)
+    def __init__(self, source: Source) -> None:
+        habit = source.choose(_HABITS)
+        self._families = {
+            (streaming, idle): [
+                (1 if idle and family == "cancel" else weight, family)
+                for family, weight in habit.items()
+                if streaming or family != "stream"
+            ]
+            for streaming in (False, True)
+            for idle in (False, True)
+        }
 
-    def __post_init__(self) -> None:
-        self.habit = self.source.choose(_HABITS)
+    def families(self, *, streaming: bool, idle: bool) -> Sequence[tuple[int, str]]:
+        """The families of commands that make sense now, with their weights."""
+        return self._families[streaming, idle]
 
 
-def choose(source: Source, standing: Standing, pending: Pending, *, streaming: bool, idle: bool) -> JsonMap:
+def choose(source: Source, families: Sequence[tuple[int, str]], lists: Lists) -> JsonMap:
     """Choose a command; it may be one that is not legal.
 
     Args:
         source: Where choices come from.
-        standing: The example's habit.
-        pending: What is in the lists.
-        streaming: Whether the model waits for the suite.
-        idle: Whether no turn is open.
+        families: What there is to choose from.
+        lists: What is pending.
     """
-    weights = dict(standing.habit)
-    if not streaming:
-        del weights["stream"]
-    if idle:
-        weights["cancel"] = 1
-    family = source.weighted([(weight, name) for name, weight in weights.items()])
-    if family == "burst":
-        singles = [name for name in weights if name != "burst"]
-        items = [
-            write.inspect() if not source.below(5) else _FAMILIES[source.choose(singles)](source, pending)
-            for _ in range(2 + source.below(3))
-        ]
-        return write.burst(*items)
-    return _FAMILIES[family](source, pending)
+    family = source.weighted(families)
+    if family != "burst":
+        return _FAMILIES[family](source, lists)
+    singles = [name for _, name in families if name != "burst"]
+    items = [
+        write.inspect() if not source.below(5) else _FAMILIES[source.choose(singles)](source, lists)
+        for _ in range(2 + source.below(3))
+    ]
+    return write.burst(*items)
 
 
-def _deliver(source: Source, pending: Pending) -> JsonMap:
-    identity = _identity(source, pending)
+def _deliver(source: Source, lists: Lists) -> JsonMap:
+    identity = _identity(source, lists)
     op = source.weighted([(6, "followup"), (6, "steer"), (5, "inject"), (4, "send")])
     if op == "send":
         target = source.weighted([(8, "next-turn"), (8, "next-step"), (1, "other")])
@@ -75,32 +76,32 @@ def _deliver(source: Source, pending: Pending) -> JsonMap:
     return write.preset(op, identity)
 
 
-def _edit(source: Source, pending: Pending) -> JsonMap:
+def _edit(source: Source, lists: Lists) -> JsonMap:
     op = source.weighted([(5, "append"), (4, "prepend"), (8, "splice"), (5, "replace"), (4, "remove"), (1, "clear")])
     if op == "clear":
         return write.clear()
     if op == "remove":
-        return write.remove(_known(source, pending))
+        return write.remove(_known(source, lists))
     if op == "replace":
-        old = _known(source, pending)
-        new = old if source.below(3) == 0 else _identity(source, pending)
+        old = _known(source, lists)
+        new = old if source.below(3) == 0 else _identity(source, lists)
         return write.replace(old, new, source.choose((None, "changed")))
     target = source.weighted([(12, "next-turn"), (12, "next-step"), (1, "other")])
     if op != "splice":
-        return write.insert(op, target, _identity(source, pending))
-    inserted = [_identity(source, pending) for _ in range(source.weighted([(3, 0), (4, 1), (2, 2)]))]
+        return write.insert(op, target, _identity(source, lists))
+    inserted = [_identity(source, lists) for _ in range(source.weighted([(3, 0), (4, 1), (2, 2)]))]
     start = source.choose((None, *write.STARTS))
     return write.splice(target, start, source.choose(write.COUNTS), *inserted)
 
 
-def _cancel(source: Source, pending: Pending) -> JsonMap:
-    del pending
+def _cancel(source: Source, lists: Lists) -> JsonMap:
+    del lists
     cause = source.weighted([(6, write.CAUSES[0]), (4, write.CAUSES[1]), (3, write.CAUSES[2]), (3, write.CAUSES[3])])
     return write.cancel(cause, keep=source.weighted([(5, None), (5, True), (1, False)]))
 
 
-def _stream(source: Source, pending: Pending) -> JsonMap:
-    del pending
+def _stream(source: Source, lists: Lists) -> JsonMap:
+    del lists
     act = source.weighted([(8, "end"), (5, "text"), (1, "blank"), (2, "stop"), (1, "ceiling"), (2, "fail")])
     return _STREAM[act]()
 
@@ -113,7 +114,7 @@ _STREAM: Final[Mapping[str, Callable[[], JsonMap]]] = {
     "ceiling": lambda: write.finish("max-tokens"),
     "fail": write.fail,
 }
-_FAMILIES: Final[Mapping[str, Callable[[Source, Pending], JsonMap]]] = {
+_FAMILIES: Final[Mapping[str, Callable[[Source, Lists], JsonMap]]] = {
     "deliver": _deliver,
     "edit": _edit,
     "cancel": _cancel,
@@ -121,14 +122,21 @@ _FAMILIES: Final[Mapping[str, Callable[[Source, Pending], JsonMap]]] = {
 }
 
 
-def _identity(source: Source, pending: Pending) -> str:
+def _identity(source: Source, lists: Lists) -> str:
     """An id for a new message: seldom one that is pending."""
-    taken = {identity for held in pending.values() for identity in held}
-    free = [identity for identity in write.IDS if identity not in taken]
-    return source.choose(free if free and source.below(8) else write.IDS)
+    if source.below(8):
+        taken = _pending(lists)
+        free = [identity for identity in write.IDS if identity not in taken]
+        if free:
+            return source.choose(free)
+    return source.choose(write.IDS)
 
 
-def _known(source: Source, pending: Pending) -> str:
+def _known(source: Source, lists: Lists) -> str:
     """An id to look for: seldom one that is not pending."""
-    held = [identity for target in pending for identity in pending[target]]
+    held = _pending(lists)
     return source.choose(held if held and source.below(8) else write.IDS)
+
+
+def _pending(lists: Lists) -> list[str]:
+    return [str(message["id"]) for held in lists.values() for message in held]

@@ -179,10 +179,9 @@ def simpler(written: JsonMap) -> list[JsonMap]:
         plainer.append({**args, "message": message(str(held.get("id")))})
     inserted = args.get("inserted")
     if isinstance(inserted, list | tuple):
-        plainer += [{**args, "start": 0}, {**args, "deleteCount": 0}, {**args, "deleteCount": 1}]
+        plainer.append({**args, "start": 0})
+        plainer += [{**args, "deleteCount": count} for count in (0, 1) if args.get("deleteCount") not in (0, 1)]
         plainer += [{**args, "inserted": [*inserted[:at], *inserted[at + 1 :]]} for at in range(len(inserted))]
-        if args.get("deleteCount") in {0, 1} and not isinstance(args.get("deleteCount"), Mapping):
-            plainer = [one for one in plainer if one.get("deleteCount") == args["deleteCount"]]
     return [{"do": op, "args": one} for one in plainer if one != args]
 
 
@@ -367,6 +366,7 @@ PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = (
     (followup("a"), fail(), followup("b"), insert("append", "next-turn", "c"), fail(), followup("d"), end()),
     # the ceiling stays the turn's outcome
     (followup("a"), steer("b"), text("x"), finish("max-tokens"), end(), text("y"), end(), followup("c"), end()),
+    (followup("a"), finish("max-tokens"), followup("b"), end(), end()),
     # cancelling an idle agent
     (cancel(), inject("a"), keep_inbox(), insert("append", "next-turn", "b"), cancel(), followup("c"), end()),
     # cancelling a turn: everything pending goes, or stays

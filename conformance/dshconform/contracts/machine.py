@@ -29,9 +29,6 @@ from dshconform.trace.pattern import Difference
 BYTES: Final = 240
 """Choices of one example; a command takes about five."""
 
-COMMANDS: Final = 50
-"""Commands of one example after its prologue, at most."""
-
 REPLAYS: Final = 400
 """Worlds that minimising one failure may open."""
 
@@ -48,9 +45,11 @@ class MachineCheck:
 
     Args:
         model_type: The contract's model.
+        commands: Commands of one example after its prologue, at most.
     """
 
     model_type: type[Model]
+    commands: int = 50
 
     @property
     def name(self) -> str:
@@ -108,6 +107,7 @@ class MachineCheck:
         prologues = self.model_type().prologues()
         for index in range(self.worlds(context.examples)):
             goes_on = self._judge(context, index, prologues[index] if index < len(prologues) else [], outcome)
+            context.link.call("world.close")
             collect(index)
             context.progress(1)
             if not goes_on:
@@ -145,7 +145,7 @@ class MachineCheck:
         for command in prologue:
             if model.legal(command) and not example.perform(command):
                 return example
-        for _ in range(COMMANDS):
+        for _ in range(self.commands):
             if source.exhausted or not example.perform(model.propose(source)):
                 break
         return example

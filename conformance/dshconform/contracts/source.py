@@ -38,7 +38,10 @@ class Source:
 
     def weighted(self, options: Sequence[tuple[int, T]]) -> T:
         """Choose one of the options, each with its weight; the weights sum to at most 256."""
-        point = self.below(sum(weight for weight, _ in options))
+        total = 0
+        for weight, _ in options:
+            total += weight
+        point = self.below(total)
         for weight, option in options:
             if point < weight:
                 return option

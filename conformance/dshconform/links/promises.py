@@ -147,12 +147,13 @@ def _waiting(waiting: Sequence[str], order: Sequence[str]) -> str | None:
 
 def _gates_named(value: Json) -> Iterator[str]:
     if isinstance(value, Mapping):
-        gate = value.get("gate")
-        if isinstance(gate, str):
-            yield gate
-        for member in value.values():
-            yield from _gates_named(member)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for key, member in value.items():
+            if isinstance(member, str):
+                if key == "gate":
+                    yield member
+            else:
+                yield from _gates_named(member)
+    elif isinstance(value, list | tuple):
         for item in value:
             yield from _gates_named(item)
 

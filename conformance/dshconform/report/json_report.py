@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from dshconform import __version__
@@ -15,12 +16,12 @@ from dshconform.running.world import command_of
 from dshconform.spec import SPECIFICATION_VERSION
 
 
-def report(result: RunResult, *, replays: Mapping[str, str], seconds: float) -> JsonMap:
+def report(result: RunResult, *, replays: Mapping[str, Sequence[str]], seconds: float) -> JsonMap:
     """Write a run as JSON. The same run gives the same report, `footer.seconds` aside.
 
     Args:
         result: The run.
-        replays: For a check that failed, the file with its smallest example.
+        replays: For a check that failed, the files with its smallest examples, one for each failure.
         seconds: How long the run took.
     """
     info = result.hello.implementation
@@ -46,9 +47,9 @@ def report(result: RunResult, *, replays: Mapping[str, str], seconds: float) -> 
             for outcome in result.outcomes
         ],
         "failures": [
-            _failure(outcome.check, failure, replays.get(outcome.check))
+            _failure(outcome.check, failure, replay)
             for outcome in result.outcomes
-            for failure in outcome.failures
+            for failure, replay in zip_longest(outcome.failures, replays.get(outcome.check, ()))
         ],
         "deviations": [_deviation(entry) for entry in result.judgement.deviations],
         "stale_deviations": [_deviation(entry) for entry in result.judgement.stale],

@@ -60,7 +60,10 @@ class _Status:
             self.open_turns.pop(session, None)
             return None
         turn = self.open_turns[session] = members_of(event.get("data")).get("turn")
-        if self.status.get(session) != "idle" or session in self.nested:
+        if session in self.nested or session not in self.status:
+            return None
+        if self.status[session] == "running":
+            matching.hold(("AGENT-STATUS-03",))
             return None
         sentence = f"turn {turn} starts while the agent is idle"
         return Place(row, "", ("AGENT-STATUS-03",)).violated(matching, sentence, expected="running", found="idle")

@@ -159,6 +159,8 @@ def _shape(row: Row, data: JsonMap, matching: Matching) -> Difference | None:
         sentence = "a splice without an outcome is a claim, and this one does more than delete from the front"
         place = Place(row, "event.data", ("INBOX-CLAIM-02",))
         return place.violated(matching, sentence, expected="start 0, inserted []", found=dict(data))
+    if removed is not None and outcome is None:
+        matching.hold(("INBOX-CLAIM-02",))
     matching.hold(("INBOX-SHAPE-01", "INBOX-SHAPE-02"))
     return None
 

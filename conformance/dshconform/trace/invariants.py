@@ -7,6 +7,7 @@ they are stands as data in the modules of their subjects.
 from collections.abc import Sequence
 from typing import Final
 
+from dshconform.protocol.json_value import Json
 from dshconform.protocol.messages import Row
 from dshconform.trace.agent_invariants import AGENT_INVARIANTS
 from dshconform.trace.fold import Fold, Invariant, SettlingFold
@@ -31,7 +32,7 @@ class Watch:
 
     def __init__(self, invariants: Sequence[Invariant]) -> None:
         self._folds = [(invariant, invariant.begin()) for invariant in invariants]
-        self._table: dict[tuple[str, str | None], tuple[Fold, ...]] = {}
+        self._table: dict[tuple[Json, str | None], tuple[Fold, ...]] = {}
         self._settling = [fold for _, fold in self._folds if isinstance(fold, SettlingFold)]
 
     def see(self, rows: Sequence[Row], matching: Matching) -> Difference | None:
@@ -49,10 +50,10 @@ class Watch:
                 self._folds = [(invariant, fold) for invariant, fold in self._folds if not invariant.driver]
                 self._table, self._settling = {}, []
         for row in rows:
-            kind, subject = str(row["on"]), row_subject(row)
-            folds = self._table.get((kind, subject))
+            key = row["on"], row_subject(row)
+            folds = self._table.get(key)
             if folds is None:
-                folds = self._table[kind, subject] = self._looking_at(kind, subject)
+                folds = self._table[key] = self._looking_at(str(row["on"]), row_subject(row))
             for fold in folds:
                 difference = fold(row, matching)
                 if difference is not None:

@@ -127,7 +127,7 @@ def _turn_starts(row: Row, position: _Position, matching: Matching) -> Differenc
         return place.violated(matching, sentence, expected=expected, found=turn)
     if not data.keys() <= {"turn", "trigger"}:
         extra = sorted(data.keys() - {"turn", "trigger"})
-        sentence = f"turn/start carries {extra[0]!r}"
+        sentence = f"turn/start carries {extra[0]!r} beside its turn"
         return Place(row, "event.data", ("LOG-EVT-01",)).violated(matching, sentence, expected=["turn"], found=extra)
     position.turn = position.last_turn = turn
     position.step, position.steps = None, 0
@@ -230,7 +230,11 @@ class _Identities:
     known: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __call__(self, row: Row, matching: Matching) -> Difference | None:
-        known = self.known.setdefault(str(row.get("session")), {})
+        session = str(row.get("session"))
+        if row["on"] == "live":
+            self.known.pop(session, None)
+            return None
+        known = self.known.setdefault(session, {})
         event = event_of(row)
         data = members_of(event.get("data"))
         made = event["type"] != "user/message"
@@ -288,7 +292,7 @@ class _Citations:
             return Place(row, "event.sourceEventSeqs", ("LOG-EVT-10",)).violated(
                 matching, sentence, expected=wanted, found=cited
             )
-        matching.hold(("LOG-EVT-10",))
+        matching.hold(("LOG-EVT-10", "LOOP-MSG-01"))
         return None
 
 
@@ -308,7 +312,7 @@ LOG_INVARIANTS: Final[tuple[Invariant, ...]] = (
         _Structure,
     ),
     Invariant("endings", ("LOG-EVT-02", "LOG-EVT-03"), _log("turn/end"), lambda: _ending),
-    Invariant("message-ids", ("MSG-ID-01",), _log(*SURFACE_TYPES), _Identities),
+    Invariant("message-ids", ("MSG-ID-01",), _SESSION_ENDS | _log(*SURFACE_TYPES), _Identities),
     Invariant(
         "cited-chunks",
         ("LOG-EVT-10", "LOOP-MSG-01"),

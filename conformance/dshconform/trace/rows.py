@@ -37,6 +37,7 @@ KINDS: Final[Mapping[str, str]] = {
 COMPARED: Final = frozenset({"return", "log", "live", "gate", "script", "next", "abort", "closed", "task"})
 """The kinds that a comparison looks at unless it says otherwise."""
 
+_OBJECT: Final = (dict, Mapping)  # the first alone costs a fifth of asking an abstract class
 _EVENT_MEMBERS: Final[Mapping[str, str]] = {
     "data": "data",
     "seq": "seq",
@@ -109,14 +110,15 @@ def row_title(row: JsonMap) -> str:
 
 def row_subject(row: JsonMap) -> str | None:
     """What a row tells of, where it says so: `turn/end`, `agent/status`, `t1`."""
-    kind = row.get("on")
+    kind = row["on"]
     if kind == "log":
         event = row.get("event")
-        name = event.get("type") if isinstance(event, Mapping) else None
+        name = event.get("type") if isinstance(event, _OBJECT) else None
     else:
         name = row.get(KINDS.get(str(kind), ""))
-    if isinstance(name, dict):
-        name = plain(name)
+    if isinstance(name, str):
+        return name
+    name = plain(name)
     return name if isinstance(name, str) else None
 
 

@@ -201,7 +201,6 @@ class Registration:
         Spec:
             ADAPTER-REG-01
         """
-        owner.assert_active()
         if not providers:
             raise LlmError("an adapter must register at least one provider", _INVALID)
         routes = self._checked(providers)

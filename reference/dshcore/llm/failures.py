@@ -20,7 +20,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_status(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599  # noqa: PLR2004 - HTTP's range
+    return isinstance(value, int) and 100 <= value <= 599  # noqa: PLR2004 - HTTP's range
 
 
 def _is_delay(value: object) -> bool:

@@ -90,6 +90,11 @@ def test_registering_and_disposing_show_and_are_announced_once(bench: Bench) -> 
             "INVALID_ADAPTER",
             'adapter metadata for provider "mute" must preserve its id and have a non-empty name',
         ),
+        (
+            ["a", "odd"],
+            "INVALID_ADAPTER",
+            'adapter metadata for provider "odd" must preserve its id and have a non-empty name',
+        ),
     ],
 )
 def test_registering_is_all_or_nothing(bench: Bench, routes: list[str], code: str, text: str) -> None:
@@ -97,7 +102,11 @@ def test_registering_is_all_or_nothing(bench: Bench, routes: list[str], code: st
     adapter = Silent()
     bench.llm.register(bench.root, ["taken"], adapter)
     bench.shown.clear()
-    names = {"wrong": {"id": "other", "name": "x"}, "mute": {"id": "mute", "name": ""}}
+    names: dict[str, dict[str, object]] = {
+        "wrong": {"id": "other", "name": "x"},
+        "mute": {"id": "mute", "name": ""},
+        "odd": {"id": "odd", "name": 5},
+    }
     assert refusal(code, lambda: bench.llm.register(bench.root, routes, adapter, names=names)) == text
     assert bench.ids == ["taken"]
     assert bench.shown == []
@@ -214,6 +223,7 @@ HIGH = {"id": "high", "name": "High"}
         ({"provider": "z", **BAD_CONTEXT}, "INVALID_MODEL_INFO"),
         ({"id": "other"}, "INVALID_MODEL_INFO"),
         ({"name": ""}, "INVALID_MODEL_INFO"),
+        ({"name": 5}, "INVALID_MODEL_INFO"),
         ({**BAD_CONTEXT, **BAD_MAXIMUM}, "INVALID_MODEL_CONTEXT"),
         ({"context": None}, "INVALID_MODEL_CONTEXT"),
         ({"context": {"contextWindow": 1.5}}, "INVALID_MODEL_CONTEXT"),
@@ -221,11 +231,13 @@ HIGH = {"id": "high", "name": "High"}
         ({**BAD_MAXIMUM, "reasoning": {}}, "INVALID_MODEL_MAX_TOKENS"),
         ({"defaultMaxTokens": 2**53}, "INVALID_MODEL_MAX_TOKENS"),
         ({"reasoning": {}}, "INVALID_MODEL_REASONING"),
+        ({"reasoning": "high"}, "INVALID_MODEL_REASONING"),
         ({"reasoning": {"efforts": []}}, "INVALID_MODEL_REASONING"),
         ({"reasoning": {"efforts": [HIGH, HIGH]}}, "INVALID_MODEL_REASONING"),
         ({"reasoning": {"efforts": [{"id": "", "name": "x"}]}}, "INVALID_MODEL_REASONING"),
         ({"reasoning": {"efforts": [{"id": "x", "name": ""}]}}, "INVALID_MODEL_REASONING"),
         ({"reasoning": {"efforts": ["high"]}}, "INVALID_MODEL_REASONING"),
+        ({"reasoning": {"efforts": [{"id": 5, "name": "x"}]}}, "INVALID_MODEL_REASONING"),
         ({"reasoning": {"efforts": [HIGH], "defaultEffort": "low"}}, "INVALID_MODEL_REASONING"),
     ],
 )
@@ -237,6 +249,29 @@ def test_metadata_is_checked_and_the_first_violation_decides(
     error = failing(loop, bench.llm.resolve("a", "m"))
     assert error.code == code
     assert 'provider "a" model "m"' in str(error)
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "text"),
+    [
+        ({}, "adapter returned invalid reasoning metadata"),
+        ({"efforts": {"id": "high"}}, "adapter returned invalid reasoning metadata"),
+        ({"efforts": [HIGH, HIGH]}, "adapter returned invalid or duplicate reasoning effort metadata"),
+        ({"efforts": [HIGH], "defaultEffort": None}, "adapter returned an unknown default reasoning effort"),
+    ],
+)
+def test_a_refusal_of_efforts_says_what_is_wrong_with_them(
+    bench: Bench, loop: SettlingLoop, reasoning: dict[str, object], text: str
+) -> None:
+    """ADAPTER-RESOLVE-01: three texts under one code."""
+    bench.llm.register(bench.root, ["a"], Knowing({"reasoning": reasoning}))
+    assert str(failing(loop, bench.llm.resolve("a", "m"))) == f'{text} for provider "a" model "m"'
+
+
+@pytest.mark.parametrize("maximum", [1, 2**53 - 1])
+def test_the_ends_of_the_range_of_a_default_maximum(bench: Bench, loop: SettlingLoop, maximum: int) -> None:
+    bench.llm.register(bench.root, ["a"], Knowing({"defaultMaxTokens": maximum}))
+    assert loop.run_until_complete(bench.llm.resolve("a", "m")).default_max_tokens == maximum
 
 
 def test_metadata_is_taken_in_known_members(bench: Bench, loop: SettlingLoop) -> None:

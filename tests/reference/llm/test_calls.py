@@ -239,6 +239,18 @@ def test_a_default_fills_an_absent_ceiling_only(bench: Bench, asked: int | None,
     assert (given is made) is (asked is not None), "STREAM-DEFAULT-01: nothing to fill in, nothing copied"
 
 
+def test_an_effort_that_is_asked_for_wins_over_the_default(bench: Bench) -> None:
+    """ADAPTER-DEFAULT-02: and without a default an omitted one stays absent."""
+    bench.llm.register(bench.root, ["p"], Adapter(metadata=DEFAULTS))
+    bench.llm.register(bench.root, ["q"], Adapter(metadata={"reasoning": {"efforts": [{"id": "low", "name": "L"}]}}))
+    asked = bench.prepare(CallConfig(provider="p", model="m", reasoning_effort=ReasoningEffortId("high"), max_tokens=1))
+    assert asked.config.reasoning_effort == "high"
+    assert asked.adapter_defaults == {}
+    omitted = bench.prepare(CallConfig(provider="q", model="m"))
+    assert omitted.config.reasoning_effort is UNSET
+    assert omitted.adapter_defaults == {}
+
+
 @pytest.mark.parametrize("effort", ["HIGH", "", "none"])
 def test_an_unknown_effort_is_refused_before_the_adapter_is_called(bench: Bench, effort: str) -> None:
     """ADAPTER-DEFAULT-02."""

@@ -65,9 +65,9 @@ def test_facts_are_checked_in_order(facts: dict[str, Any], refusal: str) -> None
     assert turn_failure(refused.value) == {"message": refusal, "code": "UNKNOWN"}
 
 
-@pytest.mark.parametrize("status", [100, 599])
-def test_the_ends_of_the_range_are_in_it(status: int) -> None:
-    assert LlmError("m", "C", status=status).failure["status"] == status
+@pytest.mark.parametrize("facts", [{"status": 100}, {"status": 599}, {"provider_retry_after_ms": 0.5}])
+def test_the_ends_of_a_range_are_in_it(facts: dict[str, Any]) -> None:
+    assert set(facts.values()) < set(LlmError("m", "C", **facts).failure.values())
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,10 @@ def test_delivered_facts_become_the_error_of_the_turn(facts: dict[str, Any], fai
         ({"message": "m", "code": "X", "status": 5}, "status must be an integer from 100 through 599"),
         ({"message": "m", "code": "X", "status": 200.5}, "status must be an integer from 100 through 599"),
         ({"message": "m", "code": "X", "status": None}, "status must be an integer from 100 through 599"),
+        ({"message": "m"}, "code must be a non-empty string"),
+        ({"message": "m", "code": 5}, "code must be a non-empty string"),
+        ({"message": "m", "code": "X", "providerRetryAfterMs": "5"}, "must be a positive finite number"),
+        ({"message": "m", "code": "X", "providerRetryAfterMs": True}, "must be a positive finite number"),
         (None, "message must be a non-empty string"),
         ("text", "message must be a non-empty string"),
     ],

@@ -107,6 +107,7 @@ def test_an_imported_message_keeps_what_it_has() -> None:
     ("change", "message"),
     [
         ({"id": ""}, "non-empty text as id, not ''"),
+        ({"id": 5}, "non-empty text as id, not 5"),
         ({"id": None}, "non-empty text as id, not None"),
         ({"role": "tool"}, "needs one of the roles system, user, assistant, not 'tool'"),
         ({"content": "hi"}, "needs an array of blocks as content, not 'hi'"),

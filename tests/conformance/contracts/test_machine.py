@@ -1,0 +1,186 @@
+"""A contract machine finds differences, makes them small, tells them once, and says when they do not come again."""
+
+from collections.abc import Mapping
+
+import pytest
+from typeguard import suppress_type_checks
+
+from dshconform.contracts import inbox_commands as write
+from dshconform.contracts.inbox import InboxModel
+from dshconform.contracts.machine import MachineCheck
+from dshconform.contracts.replay import replay_commands
+from dshconform.links.in_process import InProcessLink
+from dshconform.protocol.json_value import JsonMap
+from dshconform.protocol.messages import Command, Reply
+from dshconform.running.check import Outcome, RunContext
+from dshconform.running.ledger import Deviation, Ledger
+from dshconform.yaml_text import read_yaml, write_yaml
+from tests.conformance.contracts.fake_agent import FakeAdapter
+
+CHECK = MachineCheck(InboxModel, commands=8)
+CAUSE_TOLD: Mapping[str, object] = {
+    "clause": "LOG-EVT-03",
+    "check": "machine/inbox",
+    "at": "log turn/end.event.data.reason",
+    "found": {"kind": "aborted", "reason": {"$any": True}},
+    "reason": "for the test",
+    "reviewed": "2026-01-01",
+}
+
+
+def run(*wrong: str, ledger: Ledger | None = None, seed: int = 1, examples: int = 0) -> Outcome:
+    """A run against the tiny implementation: one world for each prologue, unless more are asked for."""
+    return run_on(FakeAdapter(*wrong), ledger=ledger, seed=seed, examples=examples)
+
+
+def run_on(adapter: FakeAdapter, *, ledger: Ledger | None = None, seed: int = 1, examples: int = 0) -> Outcome:
+    context = RunContext(
+        link=InProcessLink(adapter),
+        ledger=Ledger() if ledger is None else ledger,
+        seed=seed,
+        examples=examples,
+        progress=lambda _: None,
+    )
+    with suppress_type_checks():  # thousands of commands; the types are checked where single ones are performed
+        return CHECK.run(context)
+
+
+def listed(**members: object) -> Ledger:
+    """A ledger with one entry."""
+    return Ledger([Deviation(**{**CAUSE_TOLD, **members})])  # type: ignore[arg-type]
+
+
+def test_a_right_implementation_passes_and_every_clause_held() -> None:
+    """No failure, nothing left out, and a world for each prologue at least."""
+    outcome = run()
+    assert outcome.failures == []
+    assert outcome.not_run == {}
+    assert set(CHECK.clauses) <= set(outcome.held)
+    assert outcome.examples == CHECK.worlds(0) == len(InboxModel().prologues())
+    assert CHECK.worlds(500) == 500
+
+
+@pytest.mark.parametrize(
+    ("wrong", "clause", "commands"),
+    [
+        ("prompt first", "INBOX-CLAIM-01", 2),
+        ("notes reversed", "INBOX-NOTE-01", 4),
+        ("latch survives", "WAKE-CLEAR-01", 6),
+        ("cause told", "LOG-EVT-03", 3),
+    ],
+)
+def test_a_wrong_implementation_is_found_by_the_clause_it_violates(wrong: str, clause: str, commands: int) -> None:
+    """The example is as short as the violation allows, comes again, and replays from its document."""
+    outcome = run(wrong)
+    failure = next(one for one in outcome.failures if clause in one.difference.clauses)
+    assert failure.reproduced
+    assert len(failure.steps) <= commands + 1  # a probe may show the difference
+    assert failure.found_after >= len(failure.document["steps"])  # type: ignore[arg-type]
+    assert failure.rows.pairs
+    document = read_yaml(write_yaml(dict(failure.document)), "saved")
+    assert isinstance(document, dict)
+    assert document["contract"] == "inbox"
+    steps = document["steps"]
+    assert isinstance(steps, list)
+    assert len(steps) <= commands
+    again = replay_commands(InboxModel(), steps, InProcessLink(FakeAdapter(wrong)), Ledger())
+    assert again.difference == failure.difference
+    assert replay_commands(InboxModel(), steps, InProcessLink(FakeAdapter()), Ledger()).difference is None
+
+
+def test_a_difference_is_told_once() -> None:
+    """Many examples show it, one report tells it, and what could not be reached behind it is named."""
+    outcome = run("cause told")
+    assert [failure.difference.clauses for failure in outcome.failures] == [("LOG-EVT-03",)]
+    assert outcome.examples == CHECK.worlds(0)
+    assert outcome.not_run
+    assert set(outcome.not_run).isdisjoint(outcome.held)
+    assert "machine/inbox" in next(iter(outcome.not_run.values()))
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    """Commands, counts and failures follow from the seed; another seed chooses other commands."""
+    one, same, other = (run("latch survives", seed=seed) for seed in (3, 3, 4))
+    assert one == same
+    assert one.held != other.held
+
+
+def test_an_implementation_that_is_not_deterministic_is_told_as_such() -> None:
+    """The same commands in a fresh world lead elsewhere: the example is reported as it was met."""
+    outcome = run("prompt first", "every other world")
+    assert outcome.failures
+    assert not outcome.failures[0].reproduced
+    assert len(outcome.failures[0].document["steps"]) == outcome.failures[0].found_after  # type: ignore[arg-type]
+
+
+def test_an_accepted_deviation_does_not_end_an_example() -> None:
+    """The found value is taken for the expected one, everything behind it is judged, and the entry is met."""
+    ledger = listed(after="accept")
+    outcome = run("cause told", ledger=ledger)
+    assert outcome.failures == []
+    assert list(ledger.deviating()) == ["LOG-EVT-03"]
+    assert "WAKE-LATCH-01" in outcome.held
+
+
+def test_a_deviation_that_stops_ends_its_example_and_is_counted() -> None:
+    """Nothing behind it is judged, and it is no failure."""
+    ledger = listed(after="stop")
+    outcome = run("cause told", ledger=ledger)
+    assert outcome.failures == []
+    assert outcome.stopped > 0
+    assert "WAKE-LATCH-01" not in outcome.held
+
+
+def test_a_variant_is_met_where_the_model_takes_its_switch() -> None:
+    """The entry turns the switch on, and counts as met once the implementation has departed as listed."""
+    entry: JsonMap = {"clause": "CANCEL-IDLE-02", "at": "log agent/inbox/spliced", "found": None}
+    ledger = listed(**entry, after="variant", variant="idle-cancel-keeps-input")
+    outcome = run("idle cancel keeps", ledger=ledger)
+    assert outcome.failures == []
+    assert list(ledger.deviating()) == ["CANCEL-IDLE-02"]
+    assert run("idle cancel keeps").failures[0].difference.clauses == ("CANCEL-IDLE-02",)
+
+
+def test_what_is_met_while_minimising_counts_for_nothing() -> None:
+    """Replays of a failure use a ledger of their own."""
+    entry: JsonMap = {"clause": "CANCEL-IDLE-02", "at": "log agent/inbox/spliced", "found": None}
+    ledger = listed(**entry, after="variant", variant="idle-cancel-keeps-input")
+    outcome = run(ledger=ledger)
+    assert outcome.failures[0].difference.clauses == ("CANCEL-IDLE-02",)
+    assert ledger.met == {}
+
+
+class Closed(FakeAdapter):
+    """An implementation whose world does not open."""
+
+    def handle(self, command: Command) -> Reply:
+        if command.op == "world.open":
+            error: JsonMap = {"type": "E", "message": "no", "code": None}
+            return Reply(id=command.id, error=error, observed=[{"on": "return", "op": command.op, "error": error}])
+        return super().handle(command)
+
+
+def test_a_world_that_does_not_open_ends_the_run() -> None:
+    """One failure without commands; the clauses have not been run."""
+    outcome = run_on(Closed())
+    assert outcome.examples == 1
+    assert [failure.document["steps"] for failure in outcome.failures] == [[]]
+    assert set(outcome.not_run) == set(CHECK.clauses)
+
+
+def test_a_replay_stops_where_it_is_told_to() -> None:
+    """`until` counts commands, and every exchange is shown."""
+    shown: list[str] = []
+    commands = [write.inject("a"), write.followup("b"), write.end()]
+    link = InProcessLink(FakeAdapter())
+    example = replay_commands(InboxModel(), commands, link, Ledger(), 2, show=lambda one: shown.append(one.step.op))
+    assert example.performed == commands[:2]
+    assert shown[-4:] == ["agent.inject", "agent.inspect", "agent.followup", "agent.inspect"]
+
+
+def test_a_replay_leaves_out_what_makes_no_sense() -> None:
+    """Commands that are not legal where they stand are passed over, as the minimiser needs it."""
+    commands = [write.end(), write.followup("b"), write.end(), write.end()]
+    example = replay_commands(InboxModel(), commands, InProcessLink(FakeAdapter()), Ledger())
+    assert example.difference is None
+    assert example.performed == commands[1:3]
