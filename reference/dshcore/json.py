@@ -76,7 +76,6 @@ class NotJson(DshError, TypeError):
 
     def __init__(self, problem: str, path: Sequence[str | int] = ()) -> None:
         super().__init__(f"{problem}, at {_pointer(path)}" if path else problem)
-        self.problem = problem
         self.path = tuple(path)
 
 

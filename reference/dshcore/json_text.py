@@ -33,7 +33,6 @@ class MalformedText(ValueError):
 
     def __init__(self, expected: str, position: int) -> None:
         super().__init__(f"malformed JSON: expected {expected} at character {position}")
-        self.position = position
 
 
 def write(value: object) -> str:

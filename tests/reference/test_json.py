@@ -128,6 +128,14 @@ def test_a_refusal_far_down_names_the_whole_path(depth: int) -> None:
     assert refused.value.path == ("top", 1, *["a"] * depth, 1)
 
 
+def test_a_refusal_is_short_whatever_was_refused() -> None:
+    with pytest.raises(NotJson) as refused:
+        freeze(nested(DEEP, lambda inner: [inner], {("key",) * 1000: 1}))
+    assert len(str(refused.value)) < 250
+    assert "more levels" in str(refused.value)
+    assert len(refused.value.path) == DEEP
+
+
 @pytest.mark.parametrize("depth", [1, 30, 64, 80])
 def test_a_value_that_contains_itself_is_refused(depth: int) -> None:
     """LOG-JSON-05."""
@@ -237,6 +245,11 @@ def test_text_stands_for_the_value_it_was_written_from(value: Any) -> None:
 def test_lone_surrogates_are_written_escaped() -> None:
     assert encode(freeze({"\ud800": "é\udfff"})) == '{"\\ud800":"é\\udfff"}'.encode()
     assert decode('"\ud800"') == "\ud800"
+
+
+def test_space_between_tokens_means_nothing() -> None:
+    text = ' { "a" : [ 1 , true , [ ] ] ,\r\n\t"b" : { } , "c" : { "d" : null } } '
+    assert json_text.read(text) == {"a": [1, True, []], "b": {}, "c": {"d": None}}
 
 
 def test_digits_stand_for_the_nearest_double() -> None:
