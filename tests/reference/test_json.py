@@ -120,6 +120,13 @@ def test_a_refusal_names_the_value_and_where_it_stands() -> None:
     assert refused.value.code == "NOT_JSON"
 
 
+@pytest.mark.parametrize("depth", [0, 64, 200])
+def test_a_refused_key_is_named_and_its_object_is_the_place(depth: int) -> None:
+    with pytest.raises(NotJson, match="the key 7 of class int is not text") as refused:
+        freeze(nested(depth, lambda inner: [inner], {"a": {"b": 1, 7: 2}}))
+    assert refused.value.path == (*[0] * depth, "a")
+
+
 @pytest.mark.parametrize("depth", [60, 64, 65, 70, 200])
 def test_a_refusal_far_down_names_the_whole_path(depth: int) -> None:
     """The path is the same whether the walk is recursive or not."""
@@ -231,6 +238,15 @@ def test_freezing_keeps_the_value_and_is_idempotent(value: Any) -> None:
     frozen = freeze(value)
     assert same(frozen, value)
     assert repr(freeze(frozen)) == repr(frozen)
+
+
+@given(values)
+def test_how_deep_a_value_stands_makes_no_difference_to_it(value: Any) -> None:
+    """Below the recursive levels it is walked another way."""
+    deep: Any = freeze(nested(100, lambda inner: [inner], value))
+    for _ in range(100):
+        (deep,) = deep
+    assert repr(deep) == repr(freeze(value))
 
 
 @given(values)

@@ -259,10 +259,11 @@ def test_finishing_cancels_what_is_left_and_lets_it_clean_up() -> None:
         return stream
 
     stream = loop.run_until_complete(begin())
-    loop.create_task(work())
+    task = loop.create_task(work())
     loop.settle()
     loop.finish()
     loop.finish()
+    assert task.cancelled()
     assert trace == ["cleaned", "closed"]
     assert loop.is_closed()
     assert not loop._selector_of_turns._inner.get_map(), "the selector is closed too"
@@ -277,12 +278,13 @@ def test_a_task_that_withstands_its_cancellation_is_named() -> None:
             with suppress(asyncio.CancelledError):
                 await asyncio.Event().wait()
 
-    loop.create_task(work(), name="stubborn one")
+    task = loop.create_task(work(), name="stubborn one")
     loop.settle()
     with pytest.raises(Unsettled, match="stubborn one"):
         loop.finish()
     stubborn = False
     loop.finish()
+    assert task.done()
 
 
 def test_a_finished_loop_takes_no_work() -> None:

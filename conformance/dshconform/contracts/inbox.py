@@ -12,7 +12,8 @@ from typing import ClassVar
 from dshconform.contracts.inbox_agent import AbstractAgent
 from dshconform.contracts.inbox_calls import GATE_ANSWERS, VARIANTS, Calls, inspected
 from dshconform.contracts.inbox_choice import Standing, choose
-from dshconform.contracts.inbox_commands import PROLOGUES, items_of, read_command, simpler, tidied
+from dshconform.contracts.inbox_commands import items_of, read_command, simpler, tidied
+from dshconform.contracts.inbox_prologues import PROLOGUES
 from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE, return_row
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import JsonMap

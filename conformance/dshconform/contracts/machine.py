@@ -154,6 +154,7 @@ class MachineCheck:
         """Minimise a difference; one that does not come again is reported as it was met."""
 
         def replay(commands: Sequence[JsonMap]) -> Example:
+            _collect(0)
             scratch = Ledger(context.ledger.entries)  # what is met while minimising is no news
             return replay_commands(self.model(scratch), commands, context.link, scratch)
 

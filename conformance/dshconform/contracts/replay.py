@@ -23,7 +23,8 @@ class Example:
         link: The implementation.
         ledger: Its known differences.
         performed: The commands so far.
-        steps: What they came to, probes included only where one shows the difference.
+        steps: What they came to, probes included only where one shows the difference; if the world does not open,
+            the steps that were to open it.
         difference: The first one; it ends the example.
     """
 
@@ -44,7 +45,13 @@ class Example:
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
-        return all(self._perform(step) for step in self.model.opening())
+        opening = self.model.opening()
+        for done, step in enumerate(opening, 1):
+            self.difference = self.world.perform(step)
+            if self.difference is not None:
+                self.steps = opening[:done]
+                return False
+        return True
 
     def perform(self, command: JsonMap) -> bool:
         """Perform a legal command; false when it shows a difference.
@@ -65,7 +72,7 @@ class Example:
 
     def _perform(self, step: Step) -> bool:
         self.difference = self.world.perform(step)
-        if self.difference is not None and self.steps and step is not self.steps[-1]:
+        if self.difference is not None and step is not self.steps[-1]:
             self.steps.append(step)
         return self.difference is None
 

@@ -8,6 +8,7 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Reply, Row
 from dshconform.trace.rows import compact
 
+_OBJECT: Final = (dict, Mapping)  # the first alone costs a fifth of asking an abstract class
 _SELECTORS: Final = frozenset({"kind", "agent", "call", "part"})
 
 
@@ -62,14 +63,14 @@ class OpenGates:
         """
         if isinstance(value, str):
             return value
-        if isinstance(value, Mapping):
+        if isinstance(value, _OBJECT):
             return {key: item if isinstance(item, str) else self._member(key, item) for key, item in value.items()}
         if isinstance(value, Sequence):
             return [self.resolve(item) for item in value]
         return value
 
     def _member(self, key: str, item: Json) -> Json:
-        return self.find(item) if key == "gate" and isinstance(item, Mapping) else self.resolve(item)
+        return self.find(item) if key == "gate" and isinstance(item, _OBJECT) else self.resolve(item)
 
 
 def _fits(row: Row, selector: JsonMap) -> bool:

@@ -1,6 +1,5 @@
 """Invariants of the inbox: splices fold to the lists, and every message that comes or goes is told of once."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -33,7 +32,7 @@ class _Inbox:
 
     lists: dict[str, Lists | None] = field(default_factory=dict)
     turns: dict[str, Json] = field(default_factory=dict)
-    owed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    owed: dict[tuple[str, str], int] = field(default_factory=dict)
     last: Row | None = None
 
     def __call__(self, row: Row, matching: Matching) -> Difference | None:
@@ -71,13 +70,13 @@ class _Inbox:
             return place.violated(matching, sentence, expected=len(held), found=dict(data))
         kind = "discarded" if "outcome" in data else "claimed"
         for message in held[start : start + count]:
-            self.owed[kind, _identity(message)] += 1
+            self._owe(kind, _identity(message))
         inserted = items_of(data["inserted"])
         held[start : start + count] = inserted
         self.last = row
         if inserted:
             for message in inserted:
-                self.owed["inserted", _identity(message)] += 1
+                self._owe("inserted", _identity(message))
             pending = [_identity(message) for one in lists.values() for message in one]
             if len(set(pending)) < len(pending):
                 twice = next(identity for identity in pending if pending.count(identity) > 1)
@@ -88,16 +87,20 @@ class _Inbox:
         matching.hold(("INBOX-DUR-01",))
         return None
 
+    def _owe(self, kind: str, identity: str) -> None:
+        self.owed[kind, identity] = self.owed.get((kind, identity), 0) + 1
+
     def _shown(self, row: Row, matching: Matching) -> Difference | None:
         result = members_of(row.get("result"))
         lists = self.lists.get(str(result.get("session")))
         if lists is None or "part" in row:  # inside an observer of a splice its list has not changed yet
             return None
         for target, member in _SHOWN.items():
-            if not same(lists[target], result.get(member)):
+            shown = result.get(member)
+            if lists[target] != shown and not same(lists[target], shown):  # the first is cheap, and mostly enough
                 sentence = f"the splices of the log leave other messages in {target} than the agent shows"
                 place = Place(row, f"result.{member}", ("INBOX-DUR-01",))
-                return place.violated(matching, sentence, expected=lists[target], found=result.get(member))
+                return place.violated(matching, sentence, expected=lists[target], found=shown)
         matching.hold(("INBOX-DUR-01",))
         return None
 
@@ -105,15 +108,17 @@ class _Inbox:
         kind = str(row["name"]).removeprefix("agent/inbox/")
         payload = members_of(row.get("payload"))
         identity = _identity(payload.get("message"))
-        if self.owed[kind, identity] <= 0:
+        key = kind, identity
+        owed = self.owed.get(key, 0)
+        if owed <= 0:
             if None in self.lists.values():  # it may have been pending before the first row
                 return None
-            other = next((past for past in _PAST if self.owed[past, identity] > 0), None)
+            other = next((past for past in _PAST if self.owed.get((past, identity), 0) > 0), None)
             instead = "" if other is None else f": it was {_PAST[other]}"
             sentence = f"{row['name']} tells of the message {identity!r}, which no splice has {_PAST[kind]}{instead}"
             place = Place(row, "payload.message", _BLAMED[kind])
             return place.violated(matching, sentence, expected=f"a message that was {_PAST[kind]}", found=identity)
-        self.owed[kind, identity] -= 1
+        self.owed[key] = owed - 1
         turn = self.turns.get(str(row.get("agent")))
         if kind == "claimed" and turn is not None and payload.get("turn") != turn:
             sentence = f"agent/inbox/claimed names turn {payload.get('turn')}, the open turn is {turn}"

@@ -165,6 +165,7 @@ def test_a_world_that_does_not_open_ends_the_run() -> None:
     outcome = run_on(Closed())
     assert outcome.examples == 1
     assert [failure.document["steps"] for failure in outcome.failures] == [[]]
+    assert [[step.op for step in failure.steps] for failure in outcome.failures] == [["world.open"]]
     assert set(outcome.not_run) == set(CHECK.clauses)
 
 
