@@ -17,6 +17,12 @@ MODELS: Final[Mapping[str, type[Model]]] = {model.name: model for model in (Inbo
 """The models of the contract machines, by contract."""
 
 
+VARIANTS: Final[Mapping[str, str]] = {
+    name: clause for model in MODELS.values() for name, clause in model.variants.items()
+}
+"""The switches that the models declare, each with its clause."""
+
+
 class UnknownName(LookupError):
     """A name that nothing has, with the near misses.
 

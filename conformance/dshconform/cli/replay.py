@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 
 from dshconform.adapters.catalog import CannotStart
-from dshconform.checks.catalog import all_checks
+from dshconform.checks.catalog import VARIANTS, all_checks
 from dshconform.checks.replaying import ReplayError, read_replay
 from dshconform.checks.replaying import replay as replay_file
 from dshconform.cli.target import TargetCommand, choose, fault_lines, target_options
@@ -45,7 +45,7 @@ def replay(
     clauses = load_specification().clauses
     try:
         wanted = read_replay(file.read_text(encoding="utf-8"), file)
-        ledger = read_ledger(target.implementation.ledger, clauses, [check.name for check in all_checks()])
+        ledger = read_ledger(target.implementation.ledger, clauses, [check.name for check in all_checks()], VARIANTS)
     except (ReplayError, LedgerError) as error:
         raise click.UsageError(str(error)) from error
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from dshconform import __version__
 from dshconform.adapters.catalog import CannotStart
+from dshconform.checks.catalog import VARIANTS
 from dshconform.cli.target import Target, fault_lines
 from dshconform.links.link import AdapterFault, Link
 from dshconform.report.failure_text import failure_lines
@@ -46,7 +47,9 @@ class Session:
             click.UsageError: Its file cannot be used.
         """
         try:
-            return read_ledger(self.target.implementation.ledger, self.clauses, [check.name for check in self.checks])
+            return read_ledger(
+                self.target.implementation.ledger, self.clauses, [check.name for check in self.checks], VARIANTS
+            )
         except LedgerError as error:
             raise click.UsageError(str(error)) from error
 

@@ -23,7 +23,7 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.check import Failure, Outcome, RunContext
 from dshconform.running.ledger import Ledger
 from dshconform.scenarios.macros import shorten
-from dshconform.trace.compare import Alignment
+from dshconform.trace.compare import NO_ROWS, Alignment
 from dshconform.trace.pattern import Difference
 
 BYTES: Final = 240
@@ -163,25 +163,24 @@ class MachineCheck:
             return again.performed if _fails_alike(again, difference) else None
 
         whole = tuple(example.performed)
-        reproduced = all(_fails_alike(replay(whole), difference) for _ in range(2))
-        smallest = example
-        if reproduced:
+        odd = _odd_one(difference, replay(whole), replay(whole))
+        if odd is None:
             shortest = minimise(whole, fails, limit=REPLAYS, simpler=example.model.simpler)
             shortest = list(fails(example.model.tidied(shortest)) or shortest)
             smallest = replay(shortest)
-            reproduced = _fails_alike(smallest, difference) and _fails_alike(replay(shortest), difference)
-        return self._told(smallest if reproduced else example, difference, reproduced=reproduced, found=len(whole))
+            odd = _odd_one(difference, smallest, replay(shortest))
+            if odd is None:
+                return self._told(smallest, difference, again=None, found=len(whole))
+        return self._told(example, difference, again=odd, found=len(whole))
 
-    def _told(self, example: Example, difference: Difference, *, reproduced: bool, found: int) -> Failure:
-        difference = example.difference or difference
-        record = example.world.record
-        sent = bool(record) and (not example.steps or record[-1].step is example.steps[-1])
+    def _told(self, example: Example, difference: Difference, *, again: Example | None, found: int) -> Failure:
         return Failure(
-            difference=difference,
+            difference=example.difference or difference,
             steps=tuple(example.steps),
-            rows=example.world.last_rows() if sent else Alignment(),
-            document=self.document(example.performed, difference),
-            reproduced=reproduced,
+            rows=_last_rows(example),
+            document=self.document(example.performed, example.difference or difference),
+            reproduced=again is None,
+            again=NO_ROWS if again is None else _last_rows(again),
             found_after=found,
         )
 
@@ -226,3 +225,15 @@ def same_place(one: Difference, other: Difference) -> bool:
 
 def _fails_alike(example: Example, difference: Difference) -> bool:
     return example.difference is not None and same_place(difference, example.difference)
+
+
+def _odd_one(difference: Difference, *examples: Example) -> Example | None:
+    """The first example of the same commands that did not lead to the same difference, if any."""
+    return next((example for example in examples if not _fails_alike(example, difference)), None)
+
+
+def _last_rows(example: Example) -> Alignment:
+    """The rows of an example's last step; none where its command was not even sent."""
+    record = example.world.record
+    sent = bool(record) and (not example.steps or record[-1].step is example.steps[-1])
+    return example.world.last_rows() if sent else NO_ROWS

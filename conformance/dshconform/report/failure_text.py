@@ -41,6 +41,9 @@ def failure_lines(failure: Failure, clauses: Mapping[str, Clause], replay: str |
         yield from wrapped(
             "not deterministic: the same commands, sent again to a fresh world, did not lead to this difference", "  "
         )
+        if failure.again.pairs:
+            yield ""
+            yield from side_by_side(failure.again)
     if replay is not None:
         yield ""
         yield f"  replay: {replay}"

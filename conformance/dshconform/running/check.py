@@ -8,7 +8,7 @@ from dshconform.links.link import Link
 from dshconform.protocol.json_value import Json
 from dshconform.running.ledger import Ledger
 from dshconform.running.step import Step
-from dshconform.trace.compare import Alignment
+from dshconform.trace.compare import NO_ROWS, Alignment
 from dshconform.trace.pattern import Difference
 
 
@@ -22,6 +22,7 @@ class Failure:
         rows: The rows of the last step, expected and observed; empty where rows are not compared.
         document: What `dshconform replay` reads: the same format as a scenario file.
         reproduced: Whether the same commands led to the same difference again in a fresh world.
+        again: The rows of the same step in another world, where the difference did not come again.
         found_after: Commands of the example before it was minimised.
     """
 
@@ -30,6 +31,7 @@ class Failure:
     rows: Alignment
     document: Mapping[str, Json]
     reproduced: bool = True
+    again: Alignment = NO_ROWS
     found_after: int = 0
 
 

@@ -109,13 +109,19 @@ def _covers(entry: Deviation, difference: Difference) -> bool:
     )
 
 
-def read_ledger(path: Path | None, known_clauses: Mapping[str, object], known_checks: Sequence[str]) -> Ledger:
+def read_ledger(
+    path: Path | None,
+    known_clauses: Mapping[str, object],
+    known_checks: Sequence[str],
+    known_variants: Mapping[str, str],
+) -> Ledger:
     """Read a `deviations.yaml`.
 
     Args:
         path: The file; none is an empty ledger.
         known_clauses: The clauses of the specification, by id.
         known_checks: The names of all checks.
+        known_variants: The switches that the models declare, each with its clause.
 
     Raises:
         LedgerError: The file is no ledger, or an entry names an unknown clause, check or switch.
@@ -130,6 +136,12 @@ def read_ledger(path: Path | None, known_clauses: Mapping[str, object], known_ch
         raise LedgerError(f"{path}: {error}") from error
     for number, entry in enumerate(entries, 1):
         _check_entry(f"{path}: entry {number}", entry, known_clauses, known_checks)
+        if entry.variant is not None and known_variants.get(entry.variant) != entry.clause:
+            known = ", ".join(f"{name} ({clause})" for name, clause in sorted(known_variants.items())) or "none"
+            raise LedgerError(
+                f"{path}: entry {number}: no model declares the variant {entry.variant!r} for {entry.clause}; "
+                f"known: {known}"
+            )
     return Ledger(entries)
 
 

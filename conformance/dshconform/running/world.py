@@ -11,7 +11,7 @@ from dshconform.protocol.messages import Reply
 from dshconform.running.gates import GateNotFound, OpenGates
 from dshconform.running.ledger import Ledger
 from dshconform.running.step import UNCHECKED, Expectation, Step
-from dshconform.trace.compare import Alignment, align, compare_rows
+from dshconform.trace.compare import NO_ROWS, Alignment, align, compare_rows
 from dshconform.trace.invariants import INVARIANTS, Watch
 from dshconform.trace.pattern import MISSING, Difference, Matching, plain
 
@@ -78,11 +78,11 @@ class World:
     def last_rows(self) -> Alignment:
         """The rows of the last step beside those that were expected, for a failure's report."""
         if not self.record:
-            return Alignment()
+            return NO_ROWS
         last = self.record[-1]
         expect = last.step.expect
         if expect.rows is None:
-            return Alignment()
+            return NO_ROWS
         observed = [row for row in last.reply.observed if row["on"] in expect.only]
         return align(expect.rows, observed, self.matching.tolerate)
 

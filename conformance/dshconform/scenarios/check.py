@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from dshconform.running.check import Failure, Outcome, RunContext
 from dshconform.running.world import World, perform_steps
 from dshconform.scenarios.load import Scenario
+from dshconform.trace.compare import NO_ROWS
 from dshconform.trace.pattern import Difference
 
 
@@ -66,7 +67,7 @@ class ScenarioCheck:
                 outcome.stopped = 1
                 reason = f"behind the listed deviation {entry.title}"
             else:
-                again = perform_steps(self.scenario.steps, context.link, context.ledger)[1]
+                again = perform_steps(self.scenario.steps[:done], context.link, context.ledger)
                 outcome.failures.append(_failure(self.scenario, world, difference, done, again))
                 reason = f"behind the first difference of {self.name}"
             for step in self.scenario.steps[done - 1 :]:
@@ -77,12 +78,17 @@ class ScenarioCheck:
         return outcome
 
 
-def _failure(scenario: Scenario, world: World, difference: Difference, done: int, again: Difference | None) -> Failure:
+def _failure(
+    scenario: Scenario, world: World, difference: Difference, done: int, again: tuple[World, Difference | None, int]
+) -> Failure:
+    second, met, _ = again
+    reproduced = met is not None and (met.at, met.path) == (difference.at, difference.path)
     return Failure(
         difference=difference,
         steps=scenario.steps[:done],
         rows=world.last_rows(),
         document=scenario.document,
-        reproduced=again is not None and (again.at, again.path) == (difference.at, difference.path),
+        reproduced=reproduced,
+        again=NO_ROWS if reproduced else second.last_rows(),
         found_after=done,
     )

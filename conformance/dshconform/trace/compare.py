@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Row
@@ -70,6 +71,10 @@ class Alignment:
 
     pairs: tuple[tuple[str, str], ...] = ()
     first: int | None = None
+
+
+NO_ROWS: Final = Alignment()
+"""Where rows were not compared."""
 
 
 def align(

@@ -106,10 +106,13 @@ def test_the_same_seed_gives_the_same_run() -> None:
 
 
 def test_an_implementation_that_is_not_deterministic_is_told_as_such() -> None:
-    """The same commands in a fresh world lead elsewhere: the example is reported as it was met."""
+    """The same commands in a fresh world lead elsewhere: the example is reported as it was met, with both traces."""
     outcome = run("prompt first", "every other world")
     assert outcome.failures
-    assert not outcome.failures[0].reproduced
+    failure = outcome.failures[0]
+    assert not failure.reproduced
+    assert failure.rows.first is not None
+    assert failure.again.pairs != failure.rows.pairs
     assert len(outcome.failures[0].document["steps"]) == outcome.failures[0].found_after  # type: ignore[arg-type]
 
 

@@ -70,9 +70,9 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     """The YAML form has the members of an entry."""
     file = tmp_path / "deviations.yaml"
     file.write_text(TEXT, encoding="utf-8")
-    ledger = read_ledger(file, {"LOG-EVT-03": None}, ["scenario/x"])
+    ledger = read_ledger(file, {"LOG-EVT-03": None}, ["scenario/x"], {"known-switch": "LOG-EVT-02"})
     assert [entry.title for entry in ledger.entries] == ["LOG-EVT-03 at log turn/end.event.data.reason"]
-    assert read_ledger(None, {}, []).entries == ()
+    assert read_ledger(None, {}, [], {}).entries == ()
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,11 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         ("LOG-EVT-03", "LOG-EVT-99", "entry 1: there is no clause 'LOG-EVT-99'"),
         ("scenario/x", "scenario/y", "entry 1: there is no check 'scenario/y'"),
         ("accept", "variant", "entry 1: `variant` belongs to `after: variant`"),
+        (
+            "after: accept",
+            "after: variant\n  variant: known-switch",
+            "no model declares the variant 'known-switch' for LOG-EVT-03; known: known-switch \\(LOG-EVT-02\\)",
+        ),
         ("because", "''", "entry 1: a deviation needs a reason"),
         ("{kind: aborted}", "{$type: thing}", "entry 1: `found` is no pattern: unknown \\$type 'thing'"),
         ("after:", "afterwards:", "unknown field `afterwards`"),
@@ -93,10 +98,10 @@ def test_a_wrong_entry_is_an_error(tmp_path: Path, old: str, new: str, message: 
     file = tmp_path / "deviations.yaml"
     file.write_text(TEXT.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(LedgerError, match=message):
-        read_ledger(file, {"LOG-EVT-03": None}, ["scenario/x"])
+        read_ledger(file, {"LOG-EVT-03": None}, ["scenario/x"], {"known-switch": "LOG-EVT-02"})
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     """A ledger that was named must be there."""
     with pytest.raises(LedgerError, match="cannot be read"):
-        read_ledger(tmp_path / "nothing.yaml", {}, [])
+        read_ledger(tmp_path / "nothing.yaml", {}, [], {})

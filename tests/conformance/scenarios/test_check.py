@@ -63,6 +63,21 @@ def test_a_difference_that_does_not_come_again_is_not_deterministic() -> None:
     assert [failure.reproduced for failure in run(opened).failures] == [False]
 
 
+def test_both_traces_of_what_is_not_deterministic_are_kept() -> None:
+    """The rows of the step as they were first, and as they were in another world."""
+    text = TEXT.replace("result: {status: running}", "observed: [{task: t, value: 1}]")
+    first: JsonMap = {"observed": [{"on": "task", "task": "t", "value": 2}]}
+    second: JsonMap = {"observed": [{"on": "task", "task": "t", "value": 1}]}
+    opened, _ = link({}, IDLE, first, {}, IDLE, second)
+    outcome = ScenarioCheck(read_scenario(text, "x.yaml")).run(
+        RunContext(link=opened, ledger=Ledger(), seed=1, examples=1, progress=lambda _: None)
+    )
+    (failure,) = outcome.failures
+    assert not failure.reproduced
+    assert failure.rows.pairs == (("task t value=1", "task t value=2"),)
+    assert failure.again.pairs == (("task t value=1", "task t value=1"),)
+
+
 def test_a_listed_stop_ends_the_scenario_without_a_failure() -> None:
     """The deviation is met and counted; what lies behind it is not run, with the entry as reason."""
     opened, _ = link({}, IDLE, IDLE)
