@@ -70,6 +70,19 @@ for _class in (_JsonLoader, _JsonDumper):
         _class.add_implicit_resolver(_tag, re.compile(f"^(?:{_expression})$"), list(_first))
 
 
+def read_text(path: Path) -> str:
+    """Read a file as the text that `read_yaml` takes.
+
+    Raises:
+        OSError: It cannot be read.
+        YamlError: It is no UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise YamlError(f"{path}: no UTF-8 text ({error.reason} at byte {error.start})") from error
+
+
 def read_yaml(text: str, source: Path | str) -> Json:
     """Read one YAML document of the JSON subset.
 

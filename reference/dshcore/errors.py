@@ -33,12 +33,17 @@ def describe(error: BaseException) -> str:
     return f"{name}: {message}" if message else name
 
 
-def message_of(error: BaseException) -> str:
-    """Return the message of an error, empty where it has none or its own code fails. Never raises."""
+def message_of(error: BaseException, *, unreadable: str = "") -> str:
+    """Return the message of an error, empty where it has none. Never raises.
+
+    Args:
+        error: The error.
+        unreadable: What stands for the message where the error's own code fails to tell it.
+    """
     try:
         return _message(error)
     except Exception:  # noqa: BLE001 - an error whose own text fails must still be reported
-        return ""
+        return unreadable
 
 
 def error_chain(value: object) -> str:

@@ -1,10 +1,33 @@
-"""A view of history that costs nothing to take."""
+"""A view of history that costs nothing to take, and what is known of all of it without walking it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import islice
-from typing import TypeVar, cast, final, overload
+from typing import Any, TypeVar, cast, final, overload
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+
+class Growing(list[T]):
+    """A list that only grows. What `distinct` has found out about its items stays with it."""
+
+    __slots__ = ("_first_places",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first_places: dict[Callable[[T], Hashable], tuple[int, dict[Hashable, int]]] = {}
+
+    def first_places(self, of: Callable[[T], Hashable]) -> dict[Hashable, int]:
+        """Answer for every value that a function has on the items where the first item with it stands.
+
+        Each item is looked at once, however often this is asked; a function that is made anew for each call would
+        be a new one.
+        """
+        looked_at, places = self._first_places.get(of, (0, {}))
+        for place in range(looked_at, len(self)):
+            places.setdefault(of(self[place]), place)
+        self._first_places[of] = (len(self), places)
+        return places
 
 
 @final
@@ -40,6 +63,19 @@ class Prefix(Sequence[T_co]):
         if not -self._length <= index < self._length:
             raise IndexError(f"index {index} is outside a prefix of {self._length} items")
         return self._items[index if index >= 0 else self._length + index]
+
+    def distinct(self, of: Callable[[T_co], Hashable]) -> frozenset[Hashable]:
+        """Answer the values that a function has on the items.
+
+        Over a `Growing` list that costs as many steps as there are values, and items that are new since the last time.
+
+        Args:
+            of: The function; always the same one, of the module's level, and of the item alone.
+        """
+        items: list[Any] = self._items
+        if not isinstance(items, Growing):
+            return frozenset(map(of, self))
+        return frozenset(value for value, place in items.first_places(of).items() if place < self._length)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, (str, bytes)):

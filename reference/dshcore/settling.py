@@ -107,16 +107,15 @@ class SettlingLoop(asyncio.SelectorEventLoop):
         """
         if self.is_closed():
             return
-        for _ in range(_ROUNDS_OF_CANCELLING):
-            left = asyncio.all_tasks(self)
-            if not left:
-                break
+        rounds = 0
+        while left := asyncio.all_tasks(self):
+            if rounds == _ROUNDS_OF_CANCELLING:
+                names = ", ".join(sorted(task.get_name() for task in left))
+                raise Unsettled(f"tasks go on after {_ROUNDS_OF_CANCELLING} cancellations: {names}")
+            rounds += 1
             for task in left:
                 task.cancel()
             self.settle()
-        else:
-            names = ", ".join(sorted(task.get_name() for task in asyncio.all_tasks(self)))
-            raise Unsettled(f"tasks go on after {_ROUNDS_OF_CANCELLING} cancellations: {names}")
         self.run_until_complete(self.shutdown_asyncgens())
         self.run_until_complete(self.shutdown_default_executor())
         self.close()

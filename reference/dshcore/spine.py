@@ -9,9 +9,11 @@ from dshcore.context import Context
 from dshcore.errors import DshError
 from dshcore.llm import LLM, LlmRuntime
 from dshcore.session import SESSIONS, SessionStore
+from dshcore.system_prompt import SYSTEM_PROMPT, AssembleContext, PromptOptions, SystemPrompt, ToolOffer
+from dshcore.tools import TOOLS, ToolRegistry
 
-PARTS: Final = ("sessions", "llm", "agents", "loop")
-"""What a composition is made of; each stands on those before it."""
+PARTS: Final = ("sessions", "llm", "prompt", "tools", "agents", "loop")
+"""What a composition is made of."""
 
 
 class UnknownPart(DshError):
@@ -20,11 +22,17 @@ class UnknownPart(DshError):
     default_code = "UNKNOWN_PART"
 
 
-def compose(*, max_parallel_tool_calls: int = 10, without: AbstractSet[str] = frozenset()) -> Context:
+def compose(
+    *,
+    max_parallel_tool_calls: int = 10,
+    prompt: PromptOptions | None = None,
+    without: AbstractSet[str] = frozenset(),
+) -> Context:
     """Compose an application.
 
     Args:
         max_parallel_tool_calls: How many tool calls of one answer may run at once.
+        prompt: What the deployment says about its prompts.
         without: Parts to leave out, of `PARTS`. The loop needs all others, and is left out with any of them.
 
     Returns:
@@ -32,6 +40,8 @@ def compose(*, max_parallel_tool_calls: int = 10, without: AbstractSet[str] = fr
 
     Raises:
         UnknownPart: `without` names something else.
+        InvalidToolOrder: The configured order of tools is none.
+        LoopMisconfigured: The cap is no positive integer.
     """
     if unknown := sorted(without - set(PARTS)):
         raise UnknownPart(f"no part {unknown[0]!r} to leave out: there are {', '.join(PARTS)}")
@@ -40,6 +50,12 @@ def compose(*, max_parallel_tool_calls: int = 10, without: AbstractSet[str] = fr
         root.provide(SESSIONS, SessionStore())
     if "llm" not in without:
         root.provide(LLM, LlmRuntime(root))
+    if "prompt" not in without:
+        root.provide(SYSTEM_PROMPT, SystemPrompt(root, prompt))
+    if "tools" not in without:
+        root.provide(TOOLS, ToolRegistry(root))
+    if not without & {"prompt", "tools"}:
+        offer_tools(root)
     if "agents" not in without:
         root.provide(AGENTS, AgentRegistry())
     if not without:
@@ -47,11 +63,21 @@ def compose(*, max_parallel_tool_calls: int = 10, without: AbstractSet[str] = fr
     return root
 
 
+def offer_tools(root: Context) -> None:
+    """Let the tools of an application be part of its prompts (TOOL-LIST-04)."""
+    tools = root[TOOLS]
+
+    def offer(context: AssembleContext) -> ToolOffer:
+        return ToolOffer(tools.schemas(context.scope))
+
+    root[SYSTEM_PROMPT].tools(root, offer)
+
+
 def mount_loop(root: Context, *, max_parallel_tool_calls: int = 10) -> Context:
     """Mount the agent loop: it makes the agents of the application from now on.
 
     Args:
-        root: An application with sessions, model seam and registry.
+        root: An application with all other parts.
         max_parallel_tool_calls: How many tool calls of one answer may run at once.
 
     Returns:
@@ -64,7 +90,14 @@ def mount_loop(root: Context, *, max_parallel_tool_calls: int = 10) -> Context:
     """
     own = root.derive(scope=None, name="agent-loop")
     loop = AgentLoop(
-        own, root, root[SESSIONS], root[AGENTS], root[LLM], max_parallel_tool_calls=max_parallel_tool_calls
+        own,
+        root,
+        sessions=root[SESSIONS],
+        agents=root[AGENTS],
+        llm=root[LLM],
+        prompts=root[SYSTEM_PROMPT],
+        tools=root[TOOLS],
+        max_parallel_tool_calls=max_parallel_tool_calls,
     )
     root[AGENTS].set_factory(own, loop)
     own.provide(AGENT_LOOP, loop)

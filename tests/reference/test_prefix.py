@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dshcore.prefix import Prefix
+from dshcore.prefix import Growing, Prefix
 
 
 def test_what_is_appended_later_does_not_show() -> None:
@@ -44,3 +44,34 @@ def test_it_is_compared_by_content() -> None:
     assert repr(Prefix([1])) == "Prefix([1])"
     with pytest.raises(TypeError):
         hash(Prefix([1]))
+
+
+@given(st.lists(st.integers(0, 5)), st.integers(0, 20))
+def test_distinct_values_are_those_of_the_items_that_show(numbers: list[int], length: int) -> None:
+    """Over a list that remembers and over one that does not, in whatever order prefixes are asked."""
+    growing: Growing[int] = Growing()
+    growing.extend(numbers[:length])
+    early = Prefix(growing)
+    growing.extend(numbers[length:])
+    for prefix, shown in ((Prefix(growing), numbers), (early, numbers[:length]), (Prefix(numbers), numbers)):
+        assert prefix.distinct(half) == {number // 2 for number in shown}
+
+
+def half(number: int) -> int:
+    return number // 2
+
+
+def test_each_item_of_a_growing_list_is_looked_at_once() -> None:
+    """So what is known of all of history does not cost its length again."""
+    looked_at: list[int] = []
+
+    def note(number: int) -> bool:
+        looked_at.append(number)
+        return True
+
+    growing: Growing[int] = Growing()
+    for number in range(3):
+        growing.append(number)
+        assert Prefix(growing).distinct(note) == {True}
+        assert Prefix(growing).distinct(note) == {True}
+    assert looked_at == [0, 1, 2]

@@ -287,6 +287,23 @@ def test_a_task_that_withstands_its_cancellation_is_named() -> None:
     assert task.done()
 
 
+def test_a_task_may_end_in_the_last_round_of_cancelling() -> None:
+    loop = SettlingLoop()
+    cancelled: list[int] = []
+
+    async def work() -> None:
+        while len(cancelled) < 8:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cancelled.append(1)
+
+    loop.create_task(work())
+    loop.settle()
+    loop.finish()
+    assert loop.is_closed()
+
+
 def test_a_finished_loop_takes_no_work() -> None:
     loop = SettlingLoop()
     loop.finish()

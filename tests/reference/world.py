@@ -46,6 +46,7 @@ from dshcore.session import (
 )
 from dshcore.settling import SettlingLoop
 from dshcore.spine import compose
+from dshcore.system_prompt import PromptOptions
 
 T = TypeVar("T")
 Chunk = Mapping[str, Any]
@@ -160,13 +161,18 @@ class World:
     """One application, its agents, and what happened in it so far.
 
     Everything runs in callbacks of the loop: `run` runs one uninterrupted stretch of code, and lets the program settle.
+
+    Args:
+        composition: What `compose` is told; without a prompt's options there are no built-in sections.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, **composition: Any) -> None:
         self.loop = SettlingLoop()
         self.rows: list[str] = []
         self.model = Model()
-        self.root: Context = self.run(compose)
+        self.root: Context = self.run(
+            lambda: compose(**{"prompt": PromptOptions(include_harness_identity=False), **composition})
+        )
         self.run(lambda: self.root[LLM].register(self.root, ["mock"], self.model))
         self.handles: dict[str, AgentHandle] = {}
         self._record()
@@ -332,6 +338,12 @@ def show_event(event: SessionEvent) -> str:
             return f"assistant/message {said}" + (" interrupted" if data.get("interrupted") else "")
         case "request/header":
             return f"request/header {data['reason']}"
+        case "tool/call":
+            return f"tool/call {data['callId']}"
+        case "tool/result":
+            block = data["message"]["content"][0]
+            code = data.get("error", {}).get("code", "error") if block["isError"] else "ok"
+            return f"tool/result {block['toolCallId']} {code}"
         case kind:
             return str(kind)
 

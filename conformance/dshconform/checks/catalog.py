@@ -1,6 +1,5 @@
 """All checks of the suite, and the selection of some."""
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
@@ -8,12 +7,17 @@ from typing import Final
 from dshconform.contracts.inbox import InboxModel
 from dshconform.contracts.machine import MachineCheck
 from dshconform.contracts.model import Model
+from dshconform.contracts.phase_calls import call_worlds
+from dshconform.contracts.phase_events import event_worlds
+from dshconform.contracts.table import TableCheck
+from dshconform.contracts.turn import TurnModel
+from dshconform.near_misses import hint
 from dshconform.running.check import Check
 from dshconform.scenarios.check import ScenarioCheck
 from dshconform.scenarios.load import bundled
 from dshconform.trace.invariants import INVARIANTS
 
-MODELS: Final[Mapping[str, type[Model]]] = {model.name: model for model in (InboxModel,)}
+MODELS: Final[Mapping[str, type[Model]]] = {model.name: model for model in (InboxModel, TurnModel)}
 """The models of the contract machines, by contract."""
 
 
@@ -33,18 +37,16 @@ class UnknownName(LookupError):
     """
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        names = sorted(set(known))
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or [one for one in names if name in one]
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
-        super().__init__(f"there is no {what} {name!r}; {hint}")
+        super().__init__(f"there is no {what} {name!r}; {hint(name, known)}")
 
 
 @cache
 def all_checks() -> tuple[Check, ...]:
-    """Every check of the suite: scenarios in the order of their files, then the contract machines."""
+    """Every check of the suite: scenarios in the order of their files, then tables, then the contract machines."""
     scenarios: list[Check] = [ScenarioCheck(scenario) for scenario in bundled()]
+    cells = tuple(world.scenario() for world in (*call_worlds(), *event_worlds()))
     machines: list[Check] = [MachineCheck(model) for model in MODELS.values()]
-    return (*scenarios, *machines)
+    return (*scenarios, TableCheck("phase", "phase table", cells), *machines)
 
 
 def checks_for(clause: str) -> list[str]:

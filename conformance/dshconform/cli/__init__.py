@@ -1,12 +1,14 @@
 """The command line: one file per command, loaded when it is called."""
 
 import sys
+import traceback
 from importlib import import_module
 from typing import Final
 
 import click
 
 from dshconform import __version__
+from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS
 
 _COMMANDS: Final = {
     "run": ("dshconform.cli.run", "run", "Judge an implementation by all checks, or by some."),
@@ -15,6 +17,10 @@ _COMMANDS: Final = {
     "explain": ("dshconform.cli.explain", "explain", "Show a clause and the checks that hold it."),
     "list": ("dshconform.cli.list_", "list_", "List clauses, checks, contracts or implementations."),
 }
+
+_FAULT: Final = f"""\
+fault of the suite: the above says nothing about the implementation
+  remedy: report it to the maintainers of dshconform ({__version__}), with the traceback and the command line"""
 
 
 class _LazyGroup(click.Group):
@@ -59,6 +65,18 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; exit status 2 for wrong usage."""
+    """Run the command line; exit status 2 for wrong usage and for faults of the suite, 130 for control-C."""
     sys.stdout.reconfigure(errors="replace") if hasattr(sys.stdout, "reconfigure") else None
-    cli()
+    try:
+        status = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        status = INTERRUPTED_EXIT_STATUS
+    except Exception:  # noqa: BLE001 - whatever it is, it is told as what it is
+        click.echo(traceback.format_exc(), err=True)
+        click.echo(_FAULT, err=True)
+        status = FAULT_EXIT_STATUS
+    sys.exit(status)

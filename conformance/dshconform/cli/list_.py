@@ -7,13 +7,25 @@ from typing import Final
 
 import click
 
+from dshconform.near_misses import hint
 from dshconform.spec.clause import Level, Profile
 from dshconform.spec.specification import UnknownClause, load_specification
 
 WIDTH: Final = 80
 
 
-@click.group(name="list", help="List clauses, checks or implementations.")
+class _ListGroup(click.Group):
+    """A group that answers the name of a list that there is not with those that there are."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            ctx.fail(f"there is no list {args[0]!r}; {hint(args[0], self.commands)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(name="list", cls=_ListGroup, help="List clauses, checks, contracts or implementations.")
 def list_() -> None:
     """Hold the commands below."""
 
@@ -68,7 +80,18 @@ def checks(contract: str | None) -> None:
         click.echo(line)
 
 
-@list_.command(help="List the implementations that the suite can start by name.")
+@list_.command(help="List the contracts, with the number of their checks.")
+def contracts() -> None:
+    """Print one line for each contract."""
+    from dshconform.checks.catalog import all_checks
+
+    counts = Counter(check.contract for check in all_checks())
+    rows = [(contract, str(count)) for contract, count in counts.items()]
+    for line in _columns(("contract", "checks"), rows):
+        click.echo(line)
+
+
+@list_.command(help="List the implementations known by name.")
 def implementations() -> None:
     """Print one line for each implementation."""
     from dshconform.adapters.catalog import IMPLEMENTATIONS

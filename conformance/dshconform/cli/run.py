@@ -8,7 +8,7 @@ import click
 
 from dshconform.checks.catalog import UnknownName, all_checks, select
 from dshconform.cli.session import Session
-from dshconform.cli.target import TargetCommand, choose, target_options
+from dshconform.cli.target import TargetCommand, choose, must_be_writable, target_options
 from dshconform.spec.specification import UnknownClause, load_specification
 
 
@@ -42,11 +42,14 @@ def run(
     """Judge an implementation by all checks, or by some.
 
     Exit status: 0 conformant (with or without listed deviations), 1 not
-    conformant, 2 wrong usage or a fault of the adapter, 3 unknown.
+    conformant, 2 wrong usage or a fault of the adapter, 3 unknown, 130
+    interrupted.
     """
-    if name is not None and implementation is not None and name != implementation:
-        raise click.UsageError(f"two implementations are named: {name!r} and {implementation!r}")
-    target = choose(ctx, name or implementation, deviations=deviations, timeout=timeout, work=work)
+    target = choose(ctx, name, implementation, deviations=deviations, timeout=timeout, work=work)
+    if json_file is not None:
+        if not json_file.parent.is_dir():
+            raise click.UsageError(f"--json: there is no folder {json_file.parent}: make it first")
+        must_be_writable(json_file.parent, "--json")
     specification = load_specification()
     checks = all_checks()
     try:

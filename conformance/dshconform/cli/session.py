@@ -1,6 +1,9 @@
 """One run from the command line: open, run, print, save, and the exit status."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +13,8 @@ from rich.console import Console
 from dshconform import __version__
 from dshconform.adapters.catalog import CannotStart
 from dshconform.checks.catalog import VARIANTS
-from dshconform.cli.target import Target, fault_lines
+from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS
+from dshconform.cli.target import Target, fault_lines, started_as
 from dshconform.links.link import AdapterFault, Link
 from dshconform.report.failure_text import failure_lines
 from dshconform.report.json_report import report, write_report
@@ -19,7 +23,7 @@ from dshconform.report.table import print_report
 from dshconform.running.check import Check, Failure, Outcome
 from dshconform.running.ledger import Ledger, LedgerError, read_ledger
 from dshconform.running.run import RunResult, run_checks
-from dshconform.running.verdict import EXIT_STATUS, FAULT_EXIT_STATUS
+from dshconform.running.verdict import EXIT_STATUS
 from dshconform.spec.clause import Clause
 from dshconform.yaml_text import write_yaml
 
@@ -63,30 +67,30 @@ class Session:
     ) -> RunResult | None:
         """Open the implementation and run checks; nothing when it could not be opened, which is then printed."""
         ledger = self.ledger()
-        result: RunResult | None = None
         try:
-            with self.target.open(self._say) as link:
-                self._headline(link, seed)
-                with RunProgress(self.console) as progress:
-                    result = run_checks(
-                        link,
-                        specification=list(self.clauses.values()),
-                        checks=self.checks,
-                        selected=selected,
-                        ledger=ledger,
-                        seed=seed,
-                        examples=examples,
-                        progress=progress,
-                        stop_at=stop_at,
-                    )
+            with RunProgress(self.console, self.clauses) as progress:
+                return run_checks(
+                    self._opened(seed),
+                    specification=list(self.clauses.values()),
+                    checks=self.checks,
+                    selected=selected,
+                    ledger=ledger,
+                    seed=seed,
+                    examples=examples,
+                    progress=progress,
+                    stop_at=stop_at,
+                )
         except AdapterFault as fault:
-            if result is None:
-                self.tell_fault(fault)
-            elif result.fault is None:
-                result.fault = fault
+            self.tell_fault(fault)
         except CannotStart as error:
             self.console.print(f"error: {error.message}\n  remedy: {error.remedy}", markup=False)
-        return result
+        return None
+
+    @contextmanager
+    def _opened(self, seed: int) -> Iterator[Link]:
+        with self.target.open(self._say) as link:
+            self._headline(link, seed)
+            yield link
 
     def report(self, result: RunResult, *, json_file: Path | None, seconds: float) -> int:
         """Print a run, save its counterexamples and its report.
@@ -96,36 +100,65 @@ class Session:
         """
         replays: dict[str, list[str]] = {}
         for outcome in result.outcomes:
+            if not outcome.cut_short:
+                self.forget(outcome.check)
             for number, failure in enumerate(outcome.failures, 1):
                 self.console.rule(outcome.check, style="red")
                 path = self.save(outcome.check, failure, number)
-                replays.setdefault(outcome.check, []).append(str(path))
+                if path is not None:
+                    replays.setdefault(outcome.check, []).append(str(path))
                 for line in failure_lines(failure, self.clauses, self.replay_line(path)):
                     self.console.print(line, markup=False)
                 self.console.print()
         print_report(self.console, result)
-        footer = f"suite {__version__}, seed {result.seed}, {len(result.outcomes)} of {len(result.selected)} checks"
+        footer = f"suite {__version__}, seed {result.seed}, {len(result.finished)} of {result.judgement.checks} checks"
         self.console.print(f"{footer}, {seconds:.1f} s", markup=False)
         if json_file is not None:
             write_report(json_file, report(result, replays=replays, seconds=seconds))
             self.console.print(f"report: {json_file}", markup=False)
+        return self.tell_end(result, EXIT_STATUS[result.judgement.verdict])
+
+    def tell_end(self, result: RunResult, status: int) -> int:
+        """Print by what a run was cut short, if it was.
+
+        Returns:
+            The exit status: `status` for a run that was not.
+        """
+        at = f", during {result.outcomes[-1].check}" if result.outcomes and result.outcomes[-1].cut_short else ""
         if result.fault is not None:
-            self.console.print("the run was cut short:", markup=False)
+            self.console.print(f"the run was cut short{at}:", markup=False)
             self.tell_fault(result.fault)
             return FAULT_EXIT_STATUS
-        return EXIT_STATUS[result.judgement.verdict]
+        if result.interrupted:
+            self.console.print(f"the run was cut short{at}: interrupted", markup=False)
+            return INTERRUPTED_EXIT_STATUS
+        return status
 
-    def save(self, check: str, failure: Failure, number: int = 1) -> Path:
-        """Keep the `number`-th counterexample of a check where `dshconform replay` finds it."""
-        folder = self.target.work / "failures"
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{check.replace('/', '-')}{'' if number == 1 else f'-{number}'}.yaml"
-        path.write_text(write_yaml(failure.document), encoding="utf-8")
+    def save(self, check: str, failure: Failure, number: int = 1) -> Path | None:
+        """Keep the `number`-th counterexample of a check for `dshconform replay`; nothing if it cannot be kept."""
+        path = self._failures / f"{_stem(check)}{'' if number == 1 else f'-{number}'}.yaml"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(write_yaml(failure.document), encoding="utf-8")
+        except (OSError, UnicodeEncodeError) as error:
+            self._say(f"the example cannot be saved: {error}")
+            return None
         return path
 
-    def replay_line(self, path: Path) -> str:
+    def forget(self, check: str) -> None:
+        """Remove the counterexamples of earlier runs of a check."""
+        ours = re.compile(re.escape(_stem(check)) + r"(-\d+)?\.yaml")
+        for path in self._failures.glob("*.yaml"):
+            if ours.fullmatch(path.name):
+                path.unlink()
+
+    @property
+    def _failures(self) -> Path:
+        return self.target.work / "failures"
+
+    def replay_line(self, path: Path | None) -> str | None:
         """The command line that replays a saved counterexample."""
-        return f"dshconform replay {path} {self.target.spelled}"
+        return None if path is None else f"{started_as()} replay {shlex.quote(str(path))} {self.target.spelled}"
 
     def tell_fault(self, fault: AdapterFault) -> None:
         """Print a fault of the adapter."""
@@ -141,3 +174,7 @@ class Session:
 
     def _say(self, line: str) -> None:
         self.console.print(line, markup=False)
+
+
+def _stem(check: str) -> str:
+    return check.replace("/", "-")

@@ -1,6 +1,11 @@
 """Which implementation a command talks to: a name, or the command of an adapter after `--`."""
 
+import os
 import shlex
+import shutil
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,7 +52,8 @@ class Target:
         Raises:
             AdapterFault: It does not greet as it should.
         """
-        opening = Opening(wire_log=self.work / "wire.jsonl", limits=self.limits, say=say)
+        name = f"wire-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"  # no other run's
+        opening = Opening(wire_log=self.work / name, limits=self.limits, say=say)
         with self.implementation.open(opening) as link:
             yield link
 
@@ -76,12 +82,24 @@ def target_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def choose(ctx: click.Context, name: str | None, *, deviations: Path | None, timeout: float, work: Path) -> Target:
+def choose(ctx: click.Context, *names: str | None, deviations: Path | None, timeout: float, work: Path) -> Target:
     """Answer the implementation that the command line names.
 
+    Args:
+        ctx: May hold the command of an adapter.
+        names: Every way in which the command line may name an implementation; those that it left out are none.
+        deviations: The ledger, for an adapter's command.
+        timeout: Seconds for one reply.
+        work: Where counterexamples and wire logs are kept.
+
     Raises:
-        click.UsageError: It names none, or two.
+        click.UsageError: It names none, or two, or nothing can be kept in `work`.
     """
+    named = list(dict.fromkeys(name for name in names if name is not None))
+    if len(named) > 1:
+        raise click.UsageError(f"two implementations are named: {' and '.join(map(repr, named))}")
+    name = named[0] if named else None
+    must_be_writable(work, "--work")
     limits = Limits(seconds_per_reply=timeout)
     adapter: Sequence[str] | None = ctx.meta.get(_ADAPTER)
     if adapter is not None:
@@ -89,7 +107,8 @@ def choose(ctx: click.Context, name: str | None, *, deviations: Path | None, tim
             raise click.UsageError(f"both {name!r} and an adapter's command are given: keep one")
         if not adapter:
             raise click.UsageError("no command stands after `--`: give the adapter's program")
-        return Target(command_implementation(adapter, deviations), f"-- {shlex.join(adapter)}", limits, work)
+        ledger = "" if deviations is None else f"--deviations {shlex.quote(str(deviations))} "
+        return Target(command_implementation(adapter, deviations), f"{ledger}-- {shlex.join(adapter)}", limits, work)
     if deviations is not None:
         raise click.UsageError(
             "--deviations belongs to an adapter's command; a named implementation has its own ledger"
@@ -98,6 +117,32 @@ def choose(ctx: click.Context, name: str | None, *, deviations: Path | None, tim
     if chosen not in IMPLEMENTATIONS:
         raise click.UsageError(str(UnknownName("implementation", chosen, IMPLEMENTATIONS)))
     return Target(IMPLEMENTATIONS[chosen], f"--implementation {chosen}", limits, work)
+
+
+def must_be_writable(folder: Path, option: str) -> None:
+    """Refuse a folder in which nothing can be written; one that does not exist yet is judged by what it stands in.
+
+    Raises:
+        click.UsageError: It cannot be written.
+    """
+    there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise click.UsageError(
+            f"nothing can be written in {folder} ({reason}): name another place by {option}"
+        ) from error
+
+
+def started_as() -> str:
+    """How this program was called, as a shell takes it again."""
+    program = Path(sys.argv[0])
+    if program.name != "__main__.py":
+        return shlex.quote(program.name if shutil.which(program.name) else str(program))
+    python = "python" if shutil.which("python") == sys.executable else sys.executable
+    return f"{shlex.quote(python)} -m dshconform"
 
 
 def fault_lines(fault: AdapterFault) -> Iterator[str]:

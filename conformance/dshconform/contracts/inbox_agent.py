@@ -15,8 +15,9 @@ from dshconform.contracts.inbox_rows import ROUTE, Clauses, whole
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
-Phase: TypeAlias = Literal["idle", "claimed", "streaming"]
-"""`claimed`: a step's batch is claimed and nothing else of the step has happened."""
+Phase: TypeAlias = Literal["idle", "claimed", "deciding", "requesting", "streaming", "recovering", "stopping"]
+"""`claimed`: a step's batch is claimed and nothing else of the step has happened. Hooks are waited for in the turn
+contract alone: `agent/pre-step`, `agent/request`, `agent/request-error` and `agent/turn-stopping`, in this order."""
 
 _CUT: Final[Mapping[str, str]] = {
     "stream.chunk": "CANCEL-STREAM-04",
@@ -44,13 +45,14 @@ class AbstractAgent:
         batch: What the step being proposed has claimed.
         outcome: The turn's outcome so far.
         failed: Whether the last turn failed.
-        gate_open: Whether the model waits for the suite.
+        gate_open: Whether the model, or a hook, waits for the suite.
         items: Answers to the gate that the driver has not got yet.
         left: Whether the driver left a stream that was not at its end.
         calls: Requests made.
         chunks: The names to which the seqs of this request's chunks are bound.
         text: The text of this request's deltas, nothing without any.
         finish: The kind of this request's last finish.
+        route: The configuration of this request.
         history: Patterns for the messages of the next request.
         rows: What must be observed.
     """
@@ -75,6 +77,7 @@ class AbstractAgent:
     chunks: list[str] = field(default_factory=list)
     text: str | None = None
     finish: str | None = None
+    route: JsonMap = field(default_factory=lambda: ROUTE)
     history: list[Json] = field(default_factory=list)
     rows: list[ExpectedRow] = field(default_factory=list)
 
@@ -154,8 +157,11 @@ class AbstractAgent:
 
     def wake(self, status: Clauses, opened: Clauses, batch: Clauses) -> None:
         """A driver starts: status, turn and first claim, each with the clauses that answer for it."""
-        self.rows.append(rows.status_row("running", status))
+        self._tell_status("running", status)
         self._open_turn(opened, batch)
+
+    def _tell_status(self, status: str, clauses: Clauses) -> None:
+        self.rows.append(rows.status_row(status, clauses))
 
     def _open_turn(self, opened: Clauses, batch: Clauses) -> None:
         self.turn += 1
@@ -232,7 +238,7 @@ class AbstractAgent:
                 "id": {"$bind": f"reply {self.calls}"},
                 "role": "assistant",
                 "content": blocks,
-                "source": {"$exact": {"kind": "model", **ROUTE}},
+                "source": {"$exact": {"kind": "model", **{name: self.route[name] for name in ROUTE}}},
             }
         }
         self.rows.append(
@@ -241,8 +247,8 @@ class AbstractAgent:
         if blocks:
             self.history.append(message)
 
-    def _end_step(self) -> None:
-        self.rows.append(rows.boundary("step/end", self.turn, self.step, ("INV-STEP-02",)))
+    def _end_step(self, clauses: Clauses = ("INV-STEP-02",)) -> None:
+        self.rows.append(rows.boundary("step/end", self.turn, self.step, clauses))
 
     def _complete_step(self) -> Clauses:
         self._log_message(interrupted=False, content=("LOOP-MSG-01",))
@@ -281,7 +287,7 @@ class AbstractAgent:
             self._log_message(interrupted=True, content=content)
             self._end_step()
         else:
-            self.rows.append(rows.boundary("step/end", self.turn, self.step, ("CANCEL-STREAM-03", "INV-STEP-02")))
+            self._end_step(("CANCEL-STREAM-03", "INV-STEP-02"))
         return self._close_aborted((why,))
 
     def _close_aborted(self, why: Clauses) -> Clauses:
@@ -293,17 +299,25 @@ class AbstractAgent:
             after = ("WAKE-CLEAR-01",)
         else:
             after = ("WAKE-DISP-01",) if self.disposed else ("CANCEL-KEEP-02",)
-        return self._run_ends(after)
+        return self._run_ends(after, after if self.pending and not self.latch else ())
 
-    def _run_ends(self, after: Clauses) -> Clauses:
-        """The driver settles: the latch is taken, `idle` is emitted, and a latched wake is replayed."""
+    def _run_ends(self, after: Clauses, parked: Clauses = ()) -> Clauses:
+        """The driver settles: the latch is taken, `idle` is emitted, and a latched wake is replayed.
+
+        Args:
+            after: Who says that nothing comes after that.
+            parked: Who says that the run does not go on with what is pending, where that is the driver's decision.
+
+        Returns:
+            `after`, or who says that nothing comes after a replay.
+        """
         latched, self.latch = self.latch, False
         aborted, self.cause = self.cause is not None, None
         still = self._still_pending(self.latched)
         self.latch_dropped = False
         self.latched.clear()
         self.phase = "idle"
-        self.rows.append(rows.status_row("idle", ("AGENT-STATUS-04", *(("CANCEL-STATUS-01",) if aborted else ()))))
+        self._tell_status("idle", (*parked, "AGENT-STATUS-04", *(("CANCEL-STATUS-01",) if aborted else ())))
         if latched and self.pending:
             replayed: Clauses = ("WAKE-LATCH-01",) if still else ("WAKE-EMPTY-02",)
             self.wake(replayed, replayed, ("WAKE-LATCH-03", "INBOX-CLAIM-01"))

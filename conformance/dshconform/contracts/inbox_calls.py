@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 
 from dshconform.contracts.inbox_agent import AbstractAgent
 from dshconform.contracts.inbox_commands import (
@@ -67,6 +67,9 @@ class Calls:
         switches: The variants that are followed.
     """
 
+    answers: ClassVar[frozenset[str]] = GATE_ANSWERS
+    """The operations that answer the gate that waits."""
+
     agent: AbstractAgent
     switches: frozenset[str] = field(default_factory=frozenset)
 
@@ -78,11 +81,11 @@ class Calls:
         """
         if op == "burst":
             return self._legal_burst(args)
-        if op in GATE_ANSWERS:
+        if op in self.answers:
             return self.agent.gate_open
         if op not in _CALLS:
-            known = ", ".join(sorted({"burst", *GATE_ANSWERS, *_CALLS}))
-            raise CommandError(f"{op!r} is no command of the inbox contract; known: {known}")
+            known = ", ".join(sorted({"burst", *self.answers, *_CALLS}))
+            raise CommandError(f"{op!r} is no command of this contract; known: {known}")
         if op == "agent.cancel":
             # A `disposed` cause after another one has won is left open (sheet 70, phase machine).
             late = self.agent.cause is not None and not self.agent.disposed
@@ -96,7 +99,7 @@ class Calls:
         return True
 
     def _legal_burst(self, args: JsonMap) -> bool:
-        trial = Calls(self.agent.copy(), self.switches)
+        trial = type(self)(self.agent.copy(), self.switches)
         for item in items_of(args):
             op, item_args = read_command(item)
             if op == "burst" or not trial.legal(op, item_args):
@@ -124,7 +127,7 @@ class Calls:
                 return Answer(by=("INBOX-NOOP-01",) if nothing else ("INBOX-CLEAR-01",), more=_asleep(nothing=nothing))
             case "inbox.remove" | "inbox.replace":
                 return self._edit(op.removeprefix("inbox."), args)
-            case _ if op in GATE_ANSWERS:
+            case _ if op in self.answers:
                 self.agent.items.append((op, args))
                 self.agent.gate_open = op == "stream.chunk"
                 return Answer()
@@ -138,7 +141,7 @@ class Calls:
             op, item_args = read_command(item)
             done = self.call(op, item_args)
             departed = departed or done.departed
-            if op not in GATE_ANSWERS:
+            if op not in self.answers:
                 last = done
                 shown: JsonMap = {"result": done.result} if done.error is None else {"error": done.error}
                 self.agent.rows.append(return_row(op, done.limit, str(index), shown))

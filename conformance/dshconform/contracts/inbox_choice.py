@@ -96,6 +96,11 @@ def _edit(source: Source, lists: Lists) -> JsonMap:
 
 def _cancel(source: Source, lists: Lists) -> JsonMap:
     del lists
+    return cancellation(source)
+
+
+def cancellation(source: Source) -> JsonMap:
+    """Choose a cancel."""
     cause = source.weighted([(6, write.CAUSES[0]), (4, write.CAUSES[1]), (3, write.CAUSES[2]), (3, write.CAUSES[3])])
     return write.cancel(cause, keep=source.weighted([(5, None), (5, True), (1, False)]))
 

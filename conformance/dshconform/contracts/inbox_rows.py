@@ -168,9 +168,9 @@ def boundary(event: str, turn: int, step: int, clauses: Clauses) -> ExpectedRow:
     return log_row(event, {"turn": turn, "step": by(("LOOP-STEP-01",), step)}, clauses)
 
 
-def user_message(message: JsonMap) -> ExpectedRow:
+def user_message(message: JsonMap, clauses: Clauses = ("LOOP-PRE-04",)) -> ExpectedRow:
     """`user/message`."""
-    return log_row("user/message", by(("LOG-EVT-06",), whole(message)), ("LOOP-PRE-04",), surfaceOp="append")
+    return log_row("user/message", by(("LOG-EVT-06",), whole(message)), clauses, surfaceOp="append")
 
 
 def request_rows() -> list[ExpectedRow]:

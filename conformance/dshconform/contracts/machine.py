@@ -80,20 +80,17 @@ class MachineCheck:
         """As many as asked for, but one for each prologue at least."""
         return max(examples, len(self.model_type().prologues()))
 
-    def run(self, context: RunContext) -> Outcome:
+    def run(self, context: RunContext, outcome: Outcome) -> None:
         """Run examples, each in a fresh world; a difference is minimised and tried again before it is reported.
 
         Args:
             context: Link, ledger, seed and number of examples.
-
-        Returns:
-            What held and what failed. What one clause answers for first is reported once, however many examples
-            and places show it.
+            outcome: Filled with what held and what failed. What one clause answers for first is reported once,
+                however many examples and places show it.
 
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
-        outcome = Outcome(check=self.name)
         with _collecting_between_worlds() as collect:
             self._run(context, outcome, collect)
         if outcome.failures:
@@ -101,7 +98,6 @@ class MachineCheck:
             for clause in self.clauses:
                 if clause not in outcome.held and clause not in blamed:
                     outcome.not_run[clause] = f"behind the differences that {self.name} found"
-        return outcome
 
     def _run(self, context: RunContext, outcome: Outcome, collect: Callable[[int], None]) -> None:
         prologues = self.model_type().prologues()
@@ -115,11 +111,11 @@ class MachineCheck:
 
     def _judge(self, context: RunContext, index: int, prologue: Sequence[JsonMap], outcome: Outcome) -> bool:
         """Run one example; false when nothing more is to be learned from further ones."""
-        example = self._example(context, index, prologue)
-        outcome.examples += 1
-        outcome.commands += example.world.commands
-        for clause, times in example.world.matching.held.items():
-            outcome.held[clause] = outcome.held.get(clause, 0) + times
+        example = Example(self.model(context.ledger), context.link, context.ledger)
+        try:
+            self.perform(example, context, index, prologue)
+        finally:
+            outcome.count(example.world)
         difference = example.difference
         if difference is None:
             return True
@@ -128,27 +124,42 @@ class MachineCheck:
             return True
         if any(_blames_alike(failure.difference, difference) for failure in outcome.failures):
             return True
-        outcome.failures.append(self._failure(example, difference, context))
+        outcome.failures.append(self._told(example, difference, found=len(example.performed)))  # if it ends here
+        outcome.failures[-1] = self._failure(example, difference, context)
         return bool(example.performed) and len(outcome.failures) < FAILURES
 
     def model(self, ledger: Ledger) -> Model:
         """A model in its first state, following the variants that the ledger lists."""
         return self.model_type(frozenset(ledger.variants()) & frozenset(self.model_type.variants))
 
-    def _example(self, context: RunContext, index: int, prologue: Sequence[JsonMap]) -> Example:
+    def example(self, context: RunContext, index: int, prologue: Sequence[JsonMap]) -> Example:
+        """Perform one example in a fresh world, up to the first difference; see `perform`."""
+        example = Example(self.model(context.ledger), context.link, context.ledger)
+        self.perform(example, context, index, prologue)
+        return example
+
+    def perform(self, example: Example, context: RunContext, index: int, prologue: Sequence[JsonMap]) -> None:
+        """Perform an example, up to the first difference.
+
+        Args:
+            example: In a fresh world.
+            context: Link, ledger and seed.
+            index: Its number; with the seed it decides every choice.
+            prologue: The commands that it begins with.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
+        """
         bytes_of = random.Random(f"{context.seed}/{self.contract}/{index}")  # noqa: S311 - no secret
         source = Source(bytes_of.randbytes(BYTES))
-        model = self.model(context.ledger)
-        example = Example(model, context.link, context.ledger)
         if not example.open():
-            return example
+            return
         for command in prologue:
-            if model.legal(command) and not example.perform(command):
-                return example
+            if example.model.legal(command) and not example.perform(command):
+                return
         for _ in range(self.commands):
-            if source.exhausted or not example.perform(model.propose(source)):
-                break
-        return example
+            if source.exhausted or not example.perform(example.model.propose(source)):
+                return
 
     def _failure(self, example: Example, difference: Difference, context: RunContext) -> Failure:
         """Minimise a difference; one that does not come again is reported as it was met."""
@@ -170,17 +181,25 @@ class MachineCheck:
             smallest = replay(shortest)
             odd = _odd_one(difference, smallest, replay(shortest))
             if odd is None:
-                return self._told(smallest, difference, again=None, found=len(whole))
-        return self._told(example, difference, again=odd, found=len(whole))
+                return self._told(smallest, difference, found=len(whole), reproduced=True)
+        return self._told(example, difference, found=len(whole), reproduced=False, again=_last_rows(odd))
 
-    def _told(self, example: Example, difference: Difference, *, again: Example | None, found: int) -> Failure:
+    def _told(
+        self,
+        example: Example,
+        difference: Difference,
+        *,
+        found: int,
+        reproduced: bool | None = None,
+        again: Alignment = NO_ROWS,
+    ) -> Failure:
         return Failure(
             difference=example.difference or difference,
             steps=tuple(example.steps),
             rows=_last_rows(example),
             document=self.document(example.performed, example.difference or difference),
-            reproduced=again is None,
-            again=NO_ROWS if again is None else _last_rows(again),
+            reproduced=reproduced,
+            again=again,
             found_after=found,
         )
 

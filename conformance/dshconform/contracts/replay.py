@@ -1,6 +1,6 @@
 """Perform the commands of a contract in a fresh world: one example of a machine, or a saved counterexample."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dshconform.contracts.model import Model
@@ -8,7 +8,7 @@ from dshconform.links.link import Link
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.ledger import Ledger
 from dshconform.running.step import Step
-from dshconform.running.world import Exchange, World
+from dshconform.running.world import World
 from dshconform.scenarios.macros import expand
 from dshconform.trace.invariants import INVARIANTS, Watch
 from dshconform.trace.pattern import Difference, Matching
@@ -70,6 +70,30 @@ class Example:
                 self.ledger.meet(variants[name])
         return True
 
+    def replay(self, commands: Sequence[JsonMap]) -> list[tuple[int, JsonMap]]:
+        """Open the world and perform commands, up to the first difference.
+
+        Args:
+            commands: As a saved counterexample has them, shorthands allowed.
+
+        Returns:
+            The commands that make no sense in the state in which they stand, each with its number: they are left out.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
+            CommandError: A command is none of the contract.
+            MacroError: A shorthand has a wrong argument.
+        """
+        left_out: list[tuple[int, JsonMap]] = []
+        if self.open():
+            for number, written in enumerate(commands, 1):
+                command = _expanded(written)
+                if not self.model.legal(command):
+                    left_out.append((number, written))
+                elif not self.perform(command):
+                    break
+        return left_out
+
     def _perform(self, step: Step) -> bool:
         self.difference = self.world.perform(step)
         if self.difference is not None and step is not self.steps[-1]:
@@ -77,43 +101,20 @@ class Example:
         return self.difference is None
 
 
-def replay_commands(
-    model: Model,
-    commands: Sequence[JsonMap],
-    link: Link,
-    ledger: Ledger,
-    until: int | None = None,
-    *,
-    show: Callable[[Exchange], None] | None = None,
-) -> Example:
-    """Perform commands in a fresh world, up to the first difference.
-
-    A command that makes no sense in the state in which it stands is left out.
+def replay_commands(model: Model, commands: Sequence[JsonMap], link: Link, ledger: Ledger) -> Example:
+    """Perform commands in a fresh world, up to the first difference; see `Example.replay`.
 
     Args:
         model: The contract's model, in its first state.
         commands: As a saved counterexample has them, shorthands allowed.
         link: The implementation.
-        ledger: Its known differences; what an entry accepts is no difference.
-        until: Stop after that many commands.
-        show: Is told every exchange, probes included.
+        ledger: Its known differences.
 
     Returns:
         The example as it was left: the world with its record, the commands performed, and the difference if any.
-
-    Raises:
-        AdapterFault: The adapter broke the protocol.
-        CommandError: A command is none of the contract.
-        MacroError: A shorthand has a wrong argument.
     """
     example = Example(model, link, ledger)
-    if show is not None:
-        example.world.show = show
-    if example.open():
-        for written in commands[:until]:
-            command = _expanded(written)
-            if model.legal(command) and not example.perform(command):
-                break
+    example.replay(commands)
     return example
 
 

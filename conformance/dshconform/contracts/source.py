@@ -10,7 +10,7 @@ class Source:
     """Reads choices off a byte string; when it is used up, every choice is the first one.
 
     Args:
-        data: The bytes, drawn by Hypothesis or by a seeded generator.
+        data: The bytes, drawn by a seeded generator.
     """
 
     __slots__ = ("_at", "_data")

@@ -41,20 +41,19 @@ class _Opened(Inbox):
         """Logs how many messages were removed although none was."""
         return _commit(self, target, {"removedCount": 0, **data})
 
-    def commit_remembering(self, target: Target, data: Mapping[str, object]) -> Removed:
+    def held_once(self, message_id: str) -> bool:
         """Forgets no id."""
-        known = set(self._ids)
-        inserted = _commit(self, target, data)
-        self._ids |= known
-        return inserted
+        splices = (event["data"] for event in self._session.events if event["type"] == module.SPLICED)
+        return any(message["id"] == message_id for splice in splices for message in splice["inserted"])
 
     def splice_looking_at_its_list(self, target: Target, start: int, count: int, inserted: Messages) -> Removed:
         """Looks for duplicates in the target list alone."""
-        self._ids = {message["id"] for message in self._lists[target]}
-        try:
-            return _splice(self, target, start, count, inserted)
-        finally:
-            self._ids = {message["id"] for pending in self._lists.values() for message in pending}
+        self.looking_at: Target = target
+        return _splice(self, target, start, count, inserted)
+
+    def held_there(self, message_id: str) -> bool:
+        """Whether the list that is looked at holds an id."""
+        return message_id in self._lists[self.looking_at]
 
     def splice_telling_of_insertions_first(self, target: Target, start: int, count: int, inserted: Messages) -> Removed:
         """Tells of what came before what went."""
@@ -72,7 +71,7 @@ class _Opened(Inbox):
 
     def take_as_canceled(self, target: Target, count: int) -> Removed:
         """Logs a claim as a cancellation."""
-        taken = tuple(self._lists[target][:count])
+        taken = self._lists[target].part(0, count)
         if taken:
             deletion: dict[str, object] = {"target": target, "start": 0, "removedCount": count, "inserted": []}
             self._commit(target, {**deletion, "outcome": "canceled"})
@@ -146,13 +145,13 @@ INBOX_FAULTS: Final[tuple[Fault, ...]] = (
         "duplicates-within-one-list",
         "INBOX-DUP-01",
         "A pending id is refused only in the list in which it is pending.",
-        lambda: _of_inbox(_splice=_Opened.splice_looking_at_its_list),
+        lambda: _of_inbox(_splice=_Opened.splice_looking_at_its_list, _holds=_Opened.held_there),
     ),
     Fault(
         "ids-refused-for-ever",
         "INBOX-DUP-03",
         "An id that was pending once is refused after it was claimed or discarded.",
-        lambda: _of_inbox(_commit=_Opened.commit_remembering),
+        lambda: _of_inbox(_holds=_Opened.held_once),
     ),
     Fault(
         "discarded-after-inserted",

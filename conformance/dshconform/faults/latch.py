@@ -10,7 +10,7 @@ from dshcore.agent_loop import driver, phase
 from dshcore.agent_loop.phase import Action, Cell, Input, Row
 
 
-def _cells(changed: Mapping[tuple[Row, Input], Cell]) -> AbstractContextManager[None]:
+def cells(changed: Mapping[tuple[Row, Input], Cell]) -> AbstractContextManager[None]:
     """The phase table with other cells."""
     table = {row: dict(cells) for row, cells in phase.TABLE.items()}
     for (row, what), cell in changed.items():
@@ -27,19 +27,19 @@ LATCH_FAULTS: Final[tuple[Fault, ...]] = (
         "latch-survives-a-clearing-cancel",
         "WAKE-CLEAR-01",
         "A cancel that clears the inbox leaves a remembered wake set.",
-        lambda: _cells({(row, Input.CLEARED): Cell(row) for row in Row}),
+        lambda: cells({(row, Input.CLEARED): Cell(row) for row in Row}),
     ),
     Fault(
         "late-wake-is-parked",
         "WAKE-LATCH-01",
         "A waking send after an abort is not remembered.",
-        lambda: _cells({(Row.RUNNING_ABORTED, Input.LATE_WAKE): Cell(Row.RUNNING_ABORTED)}),
+        lambda: cells({(Row.RUNNING_ABORTED, Input.LATE_WAKE): Cell(Row.RUNNING_ABORTED)}),
     ),
     Fault(
         "late-steer-keeps-its-list",
         "WAKE-LATCH-02",
         "A waking send after an abort is remembered, but filed where it asked for.",
-        lambda: _cells(
+        lambda: cells(
             {
                 (Row.RUNNING_ABORTED, Input.SEND_WAKING): Cell(Row.RUNNING_ABORTED, (Action.INSERT,)),
                 (Row.RUNNING_ABORTED, Input.WAKE): Cell(Row.RUNNING_ABORTED, (Action.LATCH,)),
@@ -50,13 +50,13 @@ LATCH_FAULTS: Final[tuple[Fault, ...]] = (
         "disposed-is-a-cause-like-any-other",
         "WAKE-DISP-01",
         "A wake after a cancel with the cause disposed is remembered and replayed.",
-        lambda: _cells({(Row.RUNNING_DISPOSED, Input.LATE_WAKE): Cell(Row.RUNNING_DISPOSED, (Action.LATCH,))}),
+        lambda: cells({(Row.RUNNING_DISPOSED, Input.LATE_WAKE): Cell(Row.RUNNING_DISPOSED, (Action.LATCH,))}),
     ),
     Fault(
         "every-wake-is-remembered",
         "WAKE-FAIL-01",
         "A wake during a live turn sets the latch too, and is replayed when that turn fails.",
-        lambda: _cells({(Row.RUNNING, Input.WAKE): Cell(Row.RUNNING, (Action.LATCH,))}),
+        lambda: cells({(Row.RUNNING, Input.WAKE): Cell(Row.RUNNING, (Action.LATCH,))}),
     ),
     Fault(
         "cause-in-the-ending",

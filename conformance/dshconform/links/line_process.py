@@ -13,8 +13,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import IO, Final
 
 from dshconform.links.link import Limits, brief
@@ -37,8 +36,6 @@ class LineProcess:
         command: The program and its arguments.
         limits: What it may use.
         log: Receives every line.
-        cwd: The folder it runs in, this process's own if not given.
-        env: Its environment, this process's own if not given.
 
     Raises:
         OSError: It cannot be started.
@@ -50,8 +47,6 @@ class LineProcess:
         *,
         limits: Limits,
         log: WireLog,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
     ) -> None:
         if sys.platform == "win32":
             message = "adapters run as subprocesses on POSIX systems only: use the in-process link, or WSL"
@@ -64,8 +59,6 @@ class LineProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            cwd=cwd,
-            env=env,
             start_new_session=True,
         )
         self._in = _own(self._process.stdin)

@@ -1,18 +1,25 @@
 """What an adapter promises of its replies beyond their types, checked the same way on every link.
 
 The types of a reply say what it is made of. They cannot say that it answers the command that was sent, that it has
-one outcome, or that its gates are the ones that were opened: a gate that disappears without an answer, or waits
-without ever having been announced, would otherwise look like a fault of the implementation.
+one outcome and one `return` row that agrees with it, or that its gates are the ones that were opened: a missing row,
+a gate that disappears without an answer, or waits without ever having been announced, would otherwise look like a fault
+of the implementation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from dshconform.links.link import FaultKind, brief
-from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.protocol.commands import CORE
+from dshconform.protocol.json_value import Json, JsonMap, same
 from dshconform.protocol.messages import Command, Reply
+
+_WITHOUT_RETURN: Final = frozenset(
+    {"hello", "world.close", *(name for name, operation in CORE.items() if operation.answers_gate)}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Promises:
         Returns:
             The first promise that it breaks, none if it keeps them all.
         """
-        return _broken_form(command, reply) or self._broken_gates(command, reply)
+        return _broken_form(command, reply) or _broken_return(command, reply) or self._broken_gates(command, reply)
 
     def _broken_gates(self, command: Command, reply: Reply) -> Broken | None:
         if command.op in {"world.open", "world.close"}:  # the world's gates end with it, unreported
@@ -108,6 +115,32 @@ def _broken_form(command: Command, reply: Reply) -> Broken | None:
     return None
 
 
+def _broken_return(command: Command, reply: Reply) -> Broken | None:
+    if command.op in _WITHOUT_RETURN:
+        return None
+    rows = [row for row in reply.observed if row["on"] == "return" and "part" not in row and "at" not in row]
+    if len(rows) != 1:
+        problem = f"{len(rows) or 'no'} `return` rows of the command itself"
+    elif rows[0]["op"] != command.op:
+        problem = f"its `return` row is of {rows[0]['op']!r}"
+    elif all(same(rows[0].get(name), None if value is UNSET else value) for name, value in _outcome(reply)):
+        return None
+    else:
+        told = {name: value for name, value in _outcome(reply) if value is not UNSET}
+        problem = f"its `return` row does not tell what the reply does: {brief(rows[0])} beside {brief(told)}"
+    return Broken(
+        "malformed",
+        f"at $.observed of the reply to {_title(command)}: {problem}",
+        "every command has one `return` row with the reply's own result or error; "
+        "answers to gates, `hello` and `world.close` have none",
+    )
+
+
+def _outcome(reply: Reply) -> Iterator[tuple[str, Json | UnsetType]]:
+    yield "result", reply.result
+    yield "error", reply.error
+
+
 def _broken_by_fault(title: str, fault: str) -> Broken:
     if fault == "unsettled" or fault.startswith("unsettled:"):
         return Broken(
@@ -118,7 +151,8 @@ def _broken_by_fault(title: str, fault: str) -> Broken:
     return Broken(
         "fault",
         f"the adapter could not execute {title}: {brief(fault, 1000)}",
-        "see docs/protocol/lockstep.md for the command; leave undeclared in `hello` what the adapter does not offer",
+        "see docs/protocol/lockstep.md for the command; profiles and features of which it is a part stay undeclared in "
+        "`hello` until then, and what does not need it can be judged by itself: `--contract`, `--check`",
     )
 
 

@@ -31,8 +31,6 @@ class SubprocessLink:
         wire_log: Where every line is written, with its direction; by default a file in the folder for temporary
             files. It stays after a fault, which names it.
         keep_wire_log: Whether it stays after success too.
-        cwd: The folder the adapter runs in, this process's own if not given.
-        env: Its environment, this process's own if not given.
 
     Raises:
         AdapterFault: The adapter cannot be started, or did not answer `hello` as it should.
@@ -45,8 +43,6 @@ class SubprocessLink:
         limits: Limits = Limits(),  # noqa: B008 - frozen
         wire_log: Path | None = None,
         keep_wire_log: bool = False,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
     ) -> None:
         self._limits = limits
         self._keep_wire_log = keep_wire_log
@@ -56,11 +52,11 @@ class SubprocessLink:
         self._fault: AdapterFault | None = None
         self._closed = False
         try:
-            self._process = LineProcess(command, limits=limits, log=self._log, cwd=cwd, env=env)
+            self._process = LineProcess(command, limits=limits, log=self._log)
         except OSError as error:
             message = f"the adapter {' '.join(command)!r} cannot be started: {error}"
             path = self._keep_log(message)
-            remedy = "check that the program exists and can be executed, and that the folder it runs in exists"
+            remedy = "check that the program exists and can be executed"
             raise AdapterFault("died", message, remedy, path) from error
         try:
             greeting = read_greeting(self.call("hello", HELLO_ARGS))

@@ -24,10 +24,14 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The arguments of one command."""
 
 
+Which: TypeAlias = Name | FieldRef
+"""An agent or a session by its name; inside a function also the one that a field of the call holds."""
+
+
 class AgentPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The context, or the scope, of one agent."""
 
-    agent: Name
+    agent: Which
 
 
 In: TypeAlias = Name | AgentPlace
@@ -45,7 +49,7 @@ class Placed(Arguments, frozen=True, kw_only=True):
 class OfAgent(Arguments, frozen=True, kw_only=True):
     """Arguments of an operation of an agent."""
 
-    agent: Name
+    agent: Which
 
 
 # --- worlds and the running of commands --------------------------------------------------------------------------
@@ -275,14 +279,14 @@ View: TypeAlias = Literal[
 class SessionRead(Arguments, frozen=True, kw_only=True):
     """The name of a session or of its agent, and what to read of it. `core` has the first four views."""
 
-    session: Name
+    session: Which
     what: list[View]
 
 
 class SessionAppend(Arguments, frozen=True, kw_only=True):
     """An event to append; `intent` is the surface operation."""
 
-    session: Name
+    session: Which
     type: Json
     data: Json | UnsetType = UNSET
     intent: Json | UnsetType = UNSET

@@ -10,3 +10,26 @@ else:  # a recursive alias cannot be checked at run time: one level is enough th
 
 JsonMap: TypeAlias = Mapping[str, Json]
 """A JSON object."""
+
+
+def same(one: Json, other: Json) -> bool:
+    """Whether two JSON values are equal; lists and tuples are both arrays, booleans are no numbers."""
+    if one is other:
+        return True
+    if isinstance(one, Mapping):
+        return (
+            isinstance(other, Mapping)
+            and len(one) == len(other)
+            and all(key in other and same(value, other[key]) for key, value in one.items())
+        )
+    if isinstance(one, list | tuple):
+        return (
+            isinstance(other, list | tuple)
+            and len(one) == len(other)
+            and all(same(a, b) for a, b in zip(one, other, strict=True))
+        )
+    return _same_scalar(one, other)
+
+
+def _same_scalar(wanted: Json, value: Json) -> bool:
+    return wanted == value and isinstance(wanted, bool) == isinstance(value, bool)

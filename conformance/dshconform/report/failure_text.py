@@ -1,9 +1,10 @@
 """A failure as a person reads it: clause, commands, expected and observed, the first difference, how to replay."""
 
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Final
 
-from dshconform.protocol.json_value import Json
+from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.report.text import WIDTH, wrapped
 from dshconform.running.check import Failure
 from dshconform.running.step import Step
@@ -13,11 +14,14 @@ from dshconform.trace.pattern import Difference
 from dshconform.trace.rows import compact
 
 _AROUND: Final = 5
+_BEFORE: Final = 12
+"""Characters before the place where two lines part, and of what stands there."""
+_SEEN: Final = 12
 _OPENING: Final = frozenset({"world.open", "model.register"})
 
 
 def failure_lines(failure: Failure, clauses: Mapping[str, Clause], replay: str | None) -> Iterator[str]:
-    """Write a failure as lines of at most 80 columns.
+    """Write a failure as lines of at most 80 columns, but for a word that is longer and the line that replays it.
 
     Args:
         failure: The failure.
@@ -36,7 +40,10 @@ def failure_lines(failure: Failure, clauses: Mapping[str, Clause], replay: str |
     if failure.rows.pairs:
         yield ""
         yield from side_by_side(failure.rows)
-    if not failure.reproduced:
+    if failure.reproduced is None:
+        yield ""
+        yield from wrapped("not tried again, and not minimised: the run was cut short", "  ")
+    elif not failure.reproduced:
         yield ""
         yield from wrapped(
             "not deterministic: the same commands, sent again to a fresh world, did not lead to this difference", "  "
@@ -68,8 +75,14 @@ def difference_lines(difference: Difference) -> Iterator[str]:
 
 def step_line(step: Step) -> str:
     """Write a step's command on one line."""
-    members = " ".join(f"{key}={compact(value)}" for key, value in step.args.items())
-    return f"{step.op} {members}".rstrip()
+    return command_line({"do": step.op, "args": step.args})
+
+
+def command_line(command: JsonMap) -> str:
+    """Write a command, as scenarios have it, on one line."""
+    args = command.get("args")
+    members = [f"{key}={compact(value)}" for key, value in args.items()] if isinstance(args, Mapping) else []
+    return " ".join([str(command["do"]), *members])
 
 
 def side_by_side(rows: Alignment) -> Iterator[str]:
@@ -84,13 +97,23 @@ def side_by_side(rows: Alignment) -> Iterator[str]:
     if start:
         yield f"    … {start} rows before, alike"
     for index, (left, right) in enumerate(rows.pairs[start:stop], start):
-        mark = ">" if index == rows.first else " "
-        yield f"  {mark} {_cut(left, column - 1):<{column}} {_cut(right, column - 1)}".rstrip()
+        mark, shown = " ", 0
+        if index == rows.first:
+            mark, shown = ">", _parting(left, right, column - 1)
+        yield f"  {mark} {_cut(left, column - 1, shown):<{column}} {_cut(right, column - 1, shown)}".rstrip()
     if stop < len(rows.pairs):
         yield f"    … {len(rows.pairs) - stop} more"
 
 
-def _cut(text: str, width: int) -> str:
+def _parting(left: str, right: str, width: int) -> int:
+    """From where on two lines must be shown, so that the place where they part is seen."""
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
+    return 0 if alike + _SEEN <= width else alike - _BEFORE
+
+
+def _cut(text: str, width: int, start: int) -> str:
+    if start:
+        text = "…" + text[start:]
     return text if len(text) <= width else text[: width - 1] + "…"
 
 

@@ -43,6 +43,8 @@ def report(result: RunResult, *, replays: Mapping[str, Sequence[str]], seconds: 
                 "commands": outcome.commands,
                 "stopped": outcome.stopped,
                 "failed": bool(outcome.failures),
+                **({"cut_short": True} if outcome.cut_short else {}),
+                **({"cells": dict(outcome.cells)} if outcome.cells else {}),
             }
             for outcome in result.outcomes
         ],
@@ -56,8 +58,10 @@ def report(result: RunResult, *, replays: Mapping[str, Sequence[str]], seconds: 
         "footer": {
             "complete": result.complete,
             **({} if result.fault is None else {"fault": {"kind": result.fault.kind, "message": result.fault.message}}),
+            **({"interrupted": True} if result.interrupted else {}),
+            "checks": result.judgement.checks,
             "selected": len(result.selected),
-            "ran": len(result.outcomes),
+            "ran": len(result.finished),
             "seconds": round(seconds, 1),
         },
     }
@@ -65,7 +69,8 @@ def report(result: RunResult, *, replays: Mapping[str, Sequence[str]], seconds: 
 
 def write_report(path: Path, document: JsonMap) -> None:
     """Write the report to a file, indented; members keep their order."""
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")  # of a lone surrogate: JSON's own escape
 
 
 def _clause(one: ClauseResult) -> JsonMap:
@@ -104,7 +109,7 @@ def _deviation(entry: Deviation) -> JsonMap:
     return {
         "clause": entry.clause,
         "check": entry.check,
-        "at": entry.at,
+        **({"at": entry.at} if entry.variant is None else {"variant": entry.variant}),
         "after": entry.after,
         "reason": entry.reason,
         "reviewed": entry.reviewed,

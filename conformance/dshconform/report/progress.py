@@ -1,5 +1,6 @@
 """How a run goes on: a bar on a terminal, plain lines elsewhere."""
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -7,6 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from dshconform.running.check import Check, Outcome
+from dshconform.running.verdict import violates
+from dshconform.spec.clause import Clause
 
 
 class RunProgress:
@@ -14,10 +17,12 @@ class RunProgress:
 
     Args:
         console: A terminal gets a bar that disappears at the end, anything else one line per check.
+        clauses: The specification, by id: a check that only `should` clauses are blamed in has not failed.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, clauses: Mapping[str, Clause]) -> None:
         self._console = console
+        self._clauses = clauses
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         if console.is_terminal:
@@ -57,5 +62,9 @@ class RunProgress:
             self._bar.remove_task(self._task)
             self._task = None
         else:
-            told = "FAILED" if outcome.failures else "stopped at a listed deviation" if outcome.stopped else "held"
-            self._console.print(f"  {outcome.check}: {told}", highlight=False)
+            self._console.print(f"  {outcome.check}: {self._told(outcome)}", highlight=False)
+
+    def _told(self, outcome: Outcome) -> str:
+        if outcome.failures:
+            return "FAILED" if violates(outcome, self._clauses) else "advice"
+        return "stopped at a listed deviation" if outcome.stopped else "held"

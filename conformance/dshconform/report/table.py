@@ -1,5 +1,6 @@
 """The verdict table: checks by contract, clauses by group, counts, deviations and the verdict, at 80 columns."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
@@ -9,8 +10,8 @@ from rich.text import Text
 from dshconform.report.text import wrapped
 from dshconform.running.check import Outcome
 from dshconform.running.run import RunResult
-from dshconform.running.verdict import ClauseResult, Status, Verdict
-from dshconform.spec.clause import Level
+from dshconform.running.verdict import NOT_SELECTED, STALE_REMEDY, ClauseResult, Status, Verdict, undeclared, violates
+from dshconform.spec.clause import Clause, Level
 
 _STYLE: Mapping[Verdict, str] = {
     Verdict.CONFORMANT: "bold green",
@@ -30,16 +31,32 @@ def print_report(console: Console, result: RunResult) -> None:
     """
     console.print(_contracts(result))
     console.print(_groups(result))
+    for outcome in result.outcomes:
+        rest = {cell: said for cell, said in outcome.cells.items() if said != "held"}
+        if rest:
+            held = len(outcome.cells) - len(rest)
+            console.print(Text(f"{outcome.check}: {held} of {len(outcome.cells)} worlds held", style="bold"))
+            for cell, said in rest.items():
+                _item(console, f"{said}: {cell}")
     judgement = result.judgement
     advice = [one for one in judgement.clauses if one.status is Status.ADVICE]
     if judgement.deviations:
         console.print(Text("listed deviations", style="bold"))
         for entry in judgement.deviations:
             _item(console, f"{entry.title} ({entry.after}): {entry.reason}")
+    if judgement.stale:
+        console.print(Text("stale deviations, no longer met", style="bold red"))
+        for entry in judgement.stale:
+            _item(console, f"{entry.title} ({entry.check}): {STALE_REMEDY}")
     if advice:
         console.print(Text("advice", style="bold"))
         for one in advice:
             _item(console, f"{one.clause.id}: {one.reason}")
+    missing = [reason for check in result.selected if (reason := undeclared(check, result.hello)) is not None]
+    if missing:
+        console.print(Text("checks that need what is not declared", style="bold"))
+        for reason, times in Counter(missing).items():
+            _item(console, f"{reason} ({times})")
     pending = [one for one in judgement.clauses if one.status is Status.NOT_RUN and not one.excused]
     if pending:
         console.print(Text("not run", style="bold"))
@@ -47,8 +64,10 @@ def print_report(console: Console, result: RunResult) -> None:
             _item(console, f"{reason}: {', '.join(ids)}")
     counts = judgement.counts()
     told = ", ".join(f"{counts[key]} {key.replace('_', ' ')}" for key in counts if key not in {"must", "advice"})
-    _item(console, f"{counts['must']} must clauses: {told}; {counts['advice']} advice", indent="")
-    console.print(Text.assemble("verdict: ", (judgement.verdict.value, _STYLE[judgement.verdict])))
+    _item(console, f"{counts['must']} must clauses: {told}", indent="")
+    selected = len(result.selected)
+    part = f" (partial run: {selected} of {judgement.checks} checks)" if selected < judgement.checks else ""
+    console.print(Text.assemble("verdict: ", (judgement.verdict.value, _STYLE[judgement.verdict]), part))
 
 
 def _item(console: Console, text: str, indent: str = "  ") -> None:
@@ -62,6 +81,7 @@ def _contracts(result: RunResult) -> Table:
     for heading in ("checks", "worlds", "commands"):
         table.add_column(heading, justify="right", width=9)
     table.add_column("result", width=24)
+    clauses = {one.clause.id: one.clause for one in result.judgement.clauses}
     contracts = {check.name: check.contract for check in result.selected}
     outcomes = {outcome.check: outcome for outcome in result.outcomes}
     for contract in dict.fromkeys(contracts.values()):
@@ -72,19 +92,24 @@ def _contracts(result: RunResult) -> Table:
             str(len(names)),
             str(sum(outcome.examples for outcome in done)),
             str(sum(outcome.commands for outcome in done)),
-            _told(done, len(names)),
+            _told(done, len(names), clauses),
         )
     return table
 
 
-def _told(done: Sequence[Outcome], selected: int) -> Text:
-    failed = sum(bool(outcome.failures) for outcome in done)
+def _told(done: Sequence[Outcome], selected: int, clauses: Mapping[str, Clause]) -> Text:
+    failed = sum(violates(outcome, clauses) for outcome in done)
+    advice = sum(bool(outcome.failures) for outcome in done) - failed
     stopped = sum(outcome.stopped for outcome in done)
     parts = []
     if failed:
         parts.append(f"{failed} failed")
+    if advice:
+        parts.append(f"{advice} with advice")
     if stopped:
         parts.append(f"{stopped} stopped")
+    if any(outcome.cut_short for outcome in done):
+        parts.append("cut short")
     if len(done) < selected:
         parts.append(f"{selected - len(done)} not run")
     return Text(", ".join(parts) or "held", style="red" if failed else "yellow" if parts else "green")
@@ -96,17 +121,24 @@ def _groups(result: RunResult) -> Table:
     for status in _COLUMNS:
         table.add_column(status.value, justify="right", width=9)
     table.add_column("must", justify="right", width=5)
-    rest: list[ClauseResult] = []
-    groups = 0
+    rest: dict[str, list[list[ClauseResult]]] = {}
     for group, members in by_group(result.judgement.clauses):
-        if all(one.status is Status.UNCHECKED or one.excused for one in members):
-            rest += members
-            groups += 1
-            continue
-        table.add_row(group, *_cells(members))
-    if groups:
-        table.add_row(f"{groups} more, no check", *_cells(rest), style="dim")
+        silent = _silence(members)
+        if silent is None:
+            table.add_row(group, *_cells(members))
+        else:
+            rest.setdefault(silent, []).append(members)
+    for silent, groups in rest.items():
+        table.add_row(f"{len(groups)} more, {silent}", *_cells([one for group in groups for one in group]), style="dim")
     return table
+
+
+def _silence(members: Sequence[ClauseResult]) -> str | None:
+    """Why nothing was said of a whole group, if so."""
+    if not all(one.status is Status.UNCHECKED or one.excused for one in members):
+        return None
+    reasons = {one.reason for one in members if one.excused}
+    return "no check" if not reasons else NOT_SELECTED if NOT_SELECTED in reasons else "not declared"
 
 
 def by_group(results: Sequence[ClauseResult]) -> Iterator[tuple[str, list[ClauseResult]]]:

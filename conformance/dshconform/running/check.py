@@ -1,4 +1,4 @@
-"""Checks: what can be selected, run and counted; a scenario or a contract machine."""
+"""Checks: what can be selected, run and counted; a scenario, a contract machine or a table."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ from dshconform.links.link import Link
 from dshconform.protocol.json_value import Json
 from dshconform.running.ledger import Ledger
 from dshconform.running.step import Step
+from dshconform.running.world import World
 from dshconform.trace.compare import NO_ROWS, Alignment
 from dshconform.trace.pattern import Difference
 
@@ -21,7 +22,8 @@ class Failure:
         steps: The commands that lead to it, minimised; the last one shows the difference.
         rows: The rows of the last step, expected and observed; empty where rows are not compared.
         document: What `dshconform replay` reads: the same format as a scenario file.
-        reproduced: Whether the same commands led to the same difference again in a fresh world.
+        reproduced: Whether the same commands led to the same difference again in a fresh world; none where the run
+            was cut short before they could be tried again.
         again: The rows of the same step in another world, where the difference did not come again.
         found_after: Commands of the example before it was minimised.
     """
@@ -30,14 +32,14 @@ class Failure:
     steps: tuple[Step, ...]
     rows: Alignment
     document: Mapping[str, Json]
-    reproduced: bool = True
+    reproduced: bool | None = True
     again: Alignment = NO_ROWS
     found_after: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What one check said.
+    """What one check said so far: it is filled as the check goes on, so that nothing is lost where a run is cut short.
 
     Args:
         check: The check's name.
@@ -47,6 +49,8 @@ class Outcome:
         stopped: Whether an example ended at a deviation listed with `after: stop`.
         examples: Worlds opened.
         commands: Commands sent.
+        cells: For a table, what each of its worlds said: `held`, `failed` or `stopped`.
+        cut_short: Whether the run ended before the check did.
     """
 
     check: str
@@ -56,6 +60,15 @@ class Outcome:
     stopped: int = 0
     examples: int = 0
     commands: int = 0
+    cells: dict[str, str] = field(default_factory=dict)
+    cut_short: bool = False
+
+    def count(self, world: World) -> None:
+        """Take in a world: what held there, and its commands."""
+        self.examples += 1
+        self.commands += world.commands
+        for clause, times in world.matching.held.items():
+            self.held[clause] = self.held.get(clause, 0) + times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +91,11 @@ class RunContext:
 
 
 class Check(Protocol):
-    """A scenario or a contract machine."""
+    """A scenario, a contract machine or a table."""
 
     @property
     def name(self) -> str:
-        """`scenario/plain-turn`, `machine/inbox`."""
+        """`scenario/plain-turn`, `machine/inbox`, `table/phase`."""
         ...
 
     @property
@@ -109,8 +122,12 @@ class Check(Protocol):
         """How many worlds it opens, for the progress bar."""
         ...
 
-    def run(self, context: RunContext) -> Outcome:
+    def run(self, context: RunContext, outcome: Outcome) -> None:
         """Run it.
+
+        Args:
+            context: What it is given.
+            outcome: Filled as it goes on; what is there when the check is cut short counts.
 
         Raises:
             AdapterFault: The adapter broke the protocol.

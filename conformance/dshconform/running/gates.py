@@ -16,6 +16,10 @@ class GateNotFound(Exception):
     """No open gate, or more than one, fits a symbolic name."""
 
 
+class BadSelector(ValueError):
+    """A symbolic name that no gate can have."""
+
+
 @dataclass(slots=True)
 class OpenGates:
     """Which gates wait, as the replies told."""
@@ -43,11 +47,7 @@ class OpenGates:
 
         Raises:
             GateNotFound: None fits, or several do.
-            ValueError: The selector has other members.
         """
-        unknown = set(selector) - _SELECTORS
-        if unknown:
-            raise ValueError(f"a gate has no {min(unknown)!r}: name it by {', '.join(sorted(_SELECTORS))}")
         fitting = [gate for gate in self._open if _fits(self._rows[gate], selector)]
         if len(fitting) == 1:
             return fitting[0]
@@ -71,6 +71,24 @@ class OpenGates:
 
     def _member(self, key: str, item: Json) -> Json:
         return self.find(item) if key == "gate" and isinstance(item, _OBJECT) else self.resolve(item)
+
+
+def check_selectors(value: Json) -> None:
+    """Check every symbolic name of a gate inside the arguments of a command.
+
+    Raises:
+        BadSelector: One has a member by which no gate can be named.
+    """
+    if isinstance(value, _OBJECT):
+        for key, item in value.items():
+            if key == "gate" and isinstance(item, _OBJECT):
+                unknown = min(item.keys() - _SELECTORS, default=None)
+                if unknown is not None:
+                    raise BadSelector(f"a gate has no {unknown!r}: name it by {', '.join(sorted(_SELECTORS))}")
+            check_selectors(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            check_selectors(item)
 
 
 def _fits(row: Row, selector: JsonMap) -> bool:

@@ -1,21 +1,23 @@
 """The ledger of known differences of one implementation: each is still run, and none is hidden.
 
-An entry names the clause, the place, and a pattern for what is found there; nothing else is tolerated. `after` says
-how a run goes on behind it: `accept` (the found value is taken for the expected one), `variant` (a switch that a
-contract's model declares for the clause, after which the model follows the implementation) or `stop` (the example
-ends there, counted).
+`after` says how a run goes on behind an entry: `accept` (the found value is taken for the expected one) or `stop` (the
+example ends there, counted) - both name the place and a pattern for what is found there, and tolerate nothing else - or
+`variant`: a switch that a contract's model declares for the clause, with which the model follows the implementation.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from dshconform.near_misses import hint
 from dshconform.protocol.json_value import Json
-from dshconform.trace.pattern import Difference, Matching, PatternError
-from dshconform.yaml_text import YamlError, read_yaml
+from dshconform.trace.pattern import MISSING, Difference, Matching, PatternError, check_pattern, is_absent
+from dshconform.yaml_text import YamlError, read_text, read_yaml
 
 After: TypeAlias = Literal["accept", "variant", "stop"]
 
@@ -30,29 +32,37 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     Args:
         clause: The clause that the implementation does not follow.
         check: The smallest check that shows it: `scenario/cancel-while-streaming`.
-        at: The place, as a difference spells it: `log turn/end.event.data.reason`.
-        found: A pattern for the value there (`(nothing)` for a missing row or member).
         after: How a run goes on behind it.
-        variant: With `after: variant`, the switch of the model.
         reason: Why the implementation differs, in a sentence.
-        link: Where it is discussed.
         reviewed: The day on which somebody looked at it last, `YYYY-MM-DD`.
+        at: With `accept` and `stop`, the place, as a difference spells it: `log turn/end.event.data.reason`.
+        found: With `accept` and `stop`, a pattern for the value there; `{$absent: true}` for a missing row or member.
+        variant: With `after: variant`, the switch of the model.
+        link: Where it is discussed.
     """
 
     clause: str
     check: str
-    at: str
-    found: Json
     after: After
     reason: str
     reviewed: str
+    at: str | None = None
+    found: Json | UnsetType = UNSET
     variant: str | None = None
     link: str | None = None
 
     @property
     def title(self) -> str:
         """The entry as one line of a report."""
-        return f"{self.clause} at {self.at}"
+        return f"{self.clause} at {self.at}" if self.variant is None else f"{self.clause} as {self.variant}"
+
+    def tells_of(self, difference: Difference) -> bool:
+        """Whether it lists a difference: the clause, the place and what is found there."""
+        if self.found is UNSET or self.clause not in difference.clauses or self.at != difference.at:
+            return False
+        if is_absent(self.found) or difference.found is MISSING:
+            return is_absent(self.found) and difference.found is MISSING
+        return Matching().annotated(self.found, difference.found, (), difference.at) is None
 
 
 @dataclass(slots=True)
@@ -95,18 +105,10 @@ class Ledger:
 
     def _meet(self, difference: Difference, after: After) -> Deviation | None:
         for index, entry in enumerate(self.entries):
-            if entry.after == after and _covers(entry, difference):
+            if entry.after == after and entry.tells_of(difference):
                 self.met[index] = self.met.get(index, 0) + 1
                 return entry
         return None
-
-
-def _covers(entry: Deviation, difference: Difference) -> bool:
-    return (
-        entry.clause in difference.clauses
-        and entry.at == difference.at
-        and Matching().annotated(entry.found, difference.found, (), entry.at) is None
-    )
 
 
 def read_ledger(
@@ -129,32 +131,73 @@ def read_ledger(
     if path is None:
         return Ledger()
     try:
-        entries = msgspec.convert(read_yaml(path.read_text(encoding="utf-8"), path), list[Deviation])
+        document = read_yaml(read_text(path), path)
     except OSError as error:
         raise LedgerError(f"{path}: cannot be read ({error.strerror})") from error
-    except (msgspec.ValidationError, YamlError) as error:
-        raise LedgerError(f"{path}: {error}") from error
-    for number, entry in enumerate(entries, 1):
-        _check_entry(f"{path}: entry {number}", entry, known_clauses, known_checks)
-        if entry.variant is not None and known_variants.get(entry.variant) != entry.clause:
-            known = ", ".join(f"{name} ({clause})" for name, clause in sorted(known_variants.items())) or "none"
-            raise LedgerError(
-                f"{path}: entry {number}: no model declares the variant {entry.variant!r} for {entry.clause}; "
-                f"known: {known}"
-            )
+    except UnicodeDecodeError as error:
+        raise LedgerError(f"{path}: is no text in UTF-8") from error
+    except YamlError as error:
+        raise LedgerError(str(error)) from error
+    if not isinstance(document, list):
+        raise LedgerError(f"{path}: a ledger is a list of deviations; one without any is `[]`")
+    entries: list[Deviation] = []
+    for number, written in enumerate(document, 1):
+        where = f"{path}: entry {number}"
+        try:
+            entry = msgspec.convert(written, Deviation)
+        except msgspec.ValidationError as error:
+            raise LedgerError(f"{where}: {error}") from error
+        _check_entry(where, entry, known_clauses, known_checks, known_variants)
+        twin = next((at for at, other in enumerate(entries, 1) if _tell_alike(entry, other)), None)
+        if twin is not None:
+            raise LedgerError(f"{where}: entry {twin} says the same already")
+        entries.append(entry)
     return Ledger(entries)
 
 
-def _check_entry(where: str, entry: Deviation, clauses: Mapping[str, object], checks: Sequence[str]) -> None:
-    if entry.clause not in clauses:
-        raise LedgerError(f"{where}: there is no clause {entry.clause!r}")
-    if entry.check not in checks:
-        raise LedgerError(f"{where}: there is no check {entry.check!r}; known: {', '.join(checks)}")
-    if (entry.after == "variant") != (entry.variant is not None):
-        raise LedgerError(f"{where}: `variant` belongs to `after: variant`, and only there")
+def _tell_alike(one: Deviation, other: Deviation) -> bool:
+    return (one.clause, one.check, one.at, one.found, one.variant) == (
+        other.clause,
+        other.check,
+        other.at,
+        other.found,
+        other.variant,
+    )
+
+
+def _check_entry(
+    where: str,
+    entry: Deviation,
+    clauses: Mapping[str, object],
+    checks: Sequence[str],
+    variants: Mapping[str, str],
+) -> None:
+    for what, name, known in (("clause", entry.clause, clauses), ("check", entry.check, checks)):
+        if name not in known:
+            raise LedgerError(f"{where}: there is no {what} {name!r}; {hint(name, known)}")
     if not entry.reason.strip():
         raise LedgerError(f"{where}: a deviation needs a reason")
+    if not _is_day(entry.reviewed):
+        raise LedgerError(f"{where}: `reviewed` is a day as YYYY-MM-DD, not {entry.reviewed!r}")
+    if entry.after == "variant":
+        if entry.variant is None or entry.at is not None or entry.found is not UNSET:
+            raise LedgerError(f"{where}: `after: variant` goes with `variant`, not with `at` and `found`")
+        if variants.get(entry.variant) != entry.clause:
+            declared = ", ".join(f"{name} ({clause})" for name, clause in sorted(variants.items())) or "none"
+            raise LedgerError(
+                f"{where}: no model declares the variant {entry.variant!r} for {entry.clause}; known: {declared}"
+            )
+        return
+    if entry.variant is not None or entry.at is None or entry.found is UNSET:
+        raise LedgerError(f"{where}: `after: {entry.after}` goes with `at` and `found`, not with `variant`")
     try:
-        Matching().annotated(entry.found, None, (), entry.at)
+        check_pattern(entry.found, member=True)
     except PatternError as error:
         raise LedgerError(f"{where}: `found` is no pattern: {error}") from error
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

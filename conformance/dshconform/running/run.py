@@ -1,6 +1,7 @@
 """Run the selected checks against one implementation, and lose nothing when it ends early."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -35,11 +36,12 @@ class RunResult:
     Args:
         hello: What the adapter declared.
         selected: The checks that were to run.
-        outcomes: What those said that did.
+        outcomes: What those said that began, the last of them perhaps cut short.
         judgement: What follows for the clauses.
         seed: Every random choice followed from it.
         examples: Worlds that each machine was to open.
-        fault: Why the run was cut short, if it was.
+        fault: The fault of the adapter that cut the run short, if one did.
+        interrupted: Whether the user cut it short.
     """
 
     hello: Hello
@@ -49,15 +51,21 @@ class RunResult:
     seed: int
     examples: int
     fault: AdapterFault | None = None
+    interrupted: bool = False
+
+    @property
+    def finished(self) -> list[Outcome]:
+        """What those checks said that came to their end."""
+        return [outcome for outcome in self.outcomes if not outcome.cut_short]
 
     @property
     def complete(self) -> bool:
-        """Whether every selected check that could run did."""
-        return self.fault is None
+        """Whether every selected check that could run came to its end, and the adapter to a good one."""
+        return self.fault is None and _all_done(self.selected, self.hello, self.outcomes)
 
 
 def run_checks(
-    link: Link,
+    opening: AbstractContextManager[Link],
     *,
     specification: Sequence[Clause],
     checks: Sequence[Check],
@@ -68,10 +76,10 @@ def run_checks(
     progress: Progress,
     stop_at: Callable[[Outcome], bool] = lambda _: False,
 ) -> RunResult:
-    """Run checks one after the other over one link.
+    """Run checks one after the other over one link, and judge once it is closed.
 
     Args:
-        link: The implementation.
+        opening: Opens the implementation, and closes it.
         specification: All clauses.
         checks: All checks that exist.
         selected: Those to run; one that needs an undeclared profile or feature does not run.
@@ -82,39 +90,61 @@ def run_checks(
         stop_at: Ends the run after an outcome of which it is true.
 
     Returns:
-        The outcomes so far and the judgement; with `fault` when the adapter broke the protocol.
+        The outcomes so far and the judgement; with `fault` when the adapter broke the protocol, if only at its end,
+        and with `interrupted` after a `KeyboardInterrupt`.
+
+    Raises:
+        AdapterFault: The adapter did not greet as it should.
+        KeyboardInterrupt: The user did not wait for its greeting.
     """
     outcomes: list[Outcome] = []
+    hello: Hello | None = None
     fault: AdapterFault | None = None
-    for check in selected:
-        if not runnable(check, link.hello):
-            continue
-        progress.start(check, check.worlds(examples))
-        context = RunContext(link=link, ledger=ledger, seed=seed, examples=examples, progress=progress.advance)
-        try:
-            outcome = check.run(context)
-        except AdapterFault as broken:
-            fault = broken
-            break
-        outcomes.append(outcome)
-        progress.finish(outcome)
-        if stop_at(outcome):
-            break
+    interrupted = False
+    try:
+        with opening as link:
+            hello = link.hello
+            for check in selected:
+                if not runnable(check, hello):
+                    continue
+                context = RunContext(link=link, ledger=ledger, seed=seed, examples=examples, progress=progress.advance)
+                outcome = Outcome(check=check.name, cut_short=True)
+                outcomes.append(outcome)
+                progress.start(check, check.worlds(examples))
+                check.run(context, outcome)
+                outcome.cut_short = False
+                progress.finish(outcome)
+                if stop_at(outcome):
+                    break
+    except AdapterFault as broken:
+        if hello is None:
+            raise
+        fault = broken
+    except KeyboardInterrupt:
+        if hello is None:
+            raise
+        interrupted = True
     judgement = judge(
         specification=specification,
         checks=checks,
         selected=selected,
         outcomes=outcomes,
-        hello=link.hello,
+        hello=hello,
         ledger=ledger,
-        complete=fault is None,
+        complete=fault is None and _all_done(selected, hello, outcomes),
     )
     return RunResult(
-        hello=link.hello,
+        hello=hello,
         selected=tuple(selected),
         outcomes=outcomes,
         judgement=judgement,
         seed=seed,
         examples=examples,
         fault=fault,
+        interrupted=interrupted,
     )
+
+
+def _all_done(selected: Sequence[Check], hello: Hello, outcomes: Sequence[Outcome]) -> bool:
+    done = {outcome.check for outcome in outcomes if not outcome.cut_short}
+    return all(check.name in done for check in selected if runnable(check, hello))

@@ -24,7 +24,7 @@ class Expectation:
         result: What the operation must answer; unchecked when absent.
         error: How the operation must fail; absent, it must not fail.
         rows: All rows that must be observed, in order; unchecked when absent.
-        only: The kinds of row that `rows` speaks about.
+        only: The rows that `rows` speaks about; an entry is a kind, or narrower (`dshconform.trace.rows.is_compared`).
         open: The kinds of the gates that must be open afterwards, in order of opening; unchecked when absent.
     """
 

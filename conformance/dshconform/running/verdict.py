@@ -14,6 +14,7 @@ from dshconform.running.check import Check, Outcome
 from dshconform.running.ledger import Deviation, Ledger
 from dshconform.spec.clause import Clause, Level, Profile
 from dshconform.trace.invariants import INVARIANTS
+from dshconform.trace.pattern import Difference
 
 
 class Status(StrEnum):
@@ -42,10 +43,11 @@ EXIT_STATUS: Final[Mapping[Verdict, int]] = {
     Verdict.NOT_CONFORMANT: 1,
     Verdict.UNKNOWN: 3,
 }
-FAULT_EXIT_STATUS: Final = 2
-"""For wrong usage and for faults of the adapter or of the suite."""
-
 NOT_SELECTED: Final = "not selected"
+STALE_REMEDY: Final = "remove it from the ledger"
+"""What to do about a listed deviation that is not met any more."""
+
+_INVARIANT: Final = "invariant/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,8 @@ class Judgement:
     verdict: Verdict
     deviations: tuple[Deviation, ...]
     stale: tuple[Deviation, ...]
+    checks: int
+    """How many checks exist, selected or not."""
 
     def counts(self) -> dict[str, int]:
         """How many `must` clauses have each status (they sum to `must`), and the advice of `should` clauses."""
@@ -91,32 +95,46 @@ class Evidence:
     """Everything that was said about the clauses, gathered over all outcomes.
 
     Args:
+        musts: The clauses that decide the verdict.
         whole: Whether all checks were selected; an invariant that a part of them never reaches says nothing.
+        cut_short: Whether a selected check did not come to its end.
+        profiles: Those that the implementation declared.
         chosen: The names of the checks that were selected.
         finished: The names of those that ran to their end.
         undeclared: For a check that the implementation does not offer, what it did not declare.
         deviating: The ledger's entries that were met, by clause.
-        held: How often each clause held.
+        held: The clauses that held.
         failed: Why a clause failed.
+        suspected: Why a clause may have been violated, where another is named for it.
         not_run: Why a clause could not be evaluated.
     """
 
+    musts: frozenset[str]
     whole: bool
+    cut_short: bool
+    profiles: Sequence[str]
     chosen: frozenset[str]
     finished: frozenset[str]
     undeclared: Mapping[str, str]
     deviating: Mapping[str, Sequence[Deviation]]
-    held: dict[str, int] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
+    suspected: dict[str, str] = field(default_factory=dict)
     not_run: dict[str, str] = field(default_factory=dict)
 
     def add(self, outcome: Outcome) -> None:
-        """Take in one outcome; the first reason given stays."""
-        for clause, times in outcome.held.items():
-            self.held[clause] = self.held.get(clause, 0) + times
+        """Take in one outcome; the first reason given stays.
+
+        Of several clauses that a difference is blamed on, the first fails: it is the one that demands just what
+        differs. Of the others nothing is known then, unless the first is a mere advice.
+        """
+        self.held |= outcome.held.keys()
         for failure in outcome.failures:
-            for clause in failure.difference.clauses:
-                self.failed.setdefault(clause, f"{outcome.check}: {failure.difference.sentence}")
+            difference = failure.difference
+            for clause in difference.clauses[:1]:
+                self.failed.setdefault(clause, f"{outcome.check}: {difference.sentence}")
+            for clause in difference.clauses[1:] if difference.clauses[0] in self.musts else ():
+                self.suspected.setdefault(clause, f"blamed together with {difference.clauses[0]}")
         for clause, reason in outcome.not_run.items():
             self.not_run.setdefault(clause, reason)
 
@@ -143,23 +161,26 @@ def judge(
         complete: Whether every selected check came to its end; a run that was cut short proves nothing good.
 
     Returns:
-        A status for every clause that binds the implementation, and the verdict.
+        A status for every clause that binds the implementation, and the verdict: unknown where nothing ran at all,
+        or without the profile `core`, which binds everybody.
     """
     deviating = ledger.deviating()
+    finished = [outcome.check for outcome in outcomes if not outcome.cut_short]
     evidence = Evidence(
+        musts=frozenset(clause.id for clause in specification if clause.level is Level.MUST),
         whole=len(selected) == len(checks),
+        cut_short=not complete,
+        profiles=hello.profiles,
         chosen=frozenset(check.name for check in selected),
-        finished=frozenset(outcome.check for outcome in outcomes),
-        undeclared={check.name: reason for check in checks if (reason := _undeclared(check, hello))},
+        finished=frozenset(finished),
+        undeclared={check.name: reason for check in checks if (reason := undeclared(check, hello))},
         deviating=deviating,
     )
     for outcome in outcomes:
         evidence.add(outcome)
-    stale = ledger.stale([outcome.check for outcome in outcomes])
+    stale = ledger.stale(finished)
     for entry in stale:
-        evidence.failed.setdefault(
-            entry.clause, f"the listed deviation at {entry.at} has gone: remove it from the ledger"
-        )
+        evidence.failed.setdefault(entry.clause, f"the listed deviation {entry.title} has gone: {STALE_REMEDY}")
     citing = _citing(checks)
     results = tuple(
         _result(clause, citing.get(clause.id, ()), evidence)
@@ -167,19 +188,43 @@ def judge(
         if clause.profile is not Profile.REFERENCE or Profile.REFERENCE in hello.profiles
     )
     met = tuple(entry for entries in deviating.values() for entry in entries)
-    return Judgement(clauses=results, verdict=_verdict(results, complete=complete), deviations=met, stale=tuple(stale))
+    proves = complete and bool(outcomes) and Profile.CORE in hello.profiles
+    return Judgement(
+        clauses=results,
+        verdict=_verdict(results, complete=proves),
+        deviations=met,
+        stale=tuple(stale),
+        checks=len(checks),
+    )
+
+
+def decides(difference: Difference, clauses: Mapping[str, Clause]) -> bool:
+    """Whether a difference counts against an implementation: no `should` is the first to be blamed for it."""
+    first = clauses.get(difference.clauses[0]) if difference.clauses else None
+    return not difference.clauses or (first is not None and first.level is Level.MUST)
+
+
+def violates(outcome: Outcome, clauses: Mapping[str, Clause]) -> bool:
+    """Whether a check met a difference that decides the verdict."""
+    return any(decides(failure.difference, clauses) for failure in outcome.failures)
 
 
 def runnable(check: Check, hello: Hello) -> bool:
     """Whether the implementation declares what a check needs."""
-    return _undeclared(check, hello) is None
+    return undeclared(check, hello) is None
 
 
-def _undeclared(check: Check, hello: Hello) -> str | None:
+def undeclared(check: Check, hello: Hello) -> str | None:
+    """What a check needs and the implementation does not declare, if anything."""
     if check.profile not in hello.profiles:
         return f"profile {check.profile} is not declared"
     missing = [feature for feature in check.features if feature not in hello.features]
     return f"feature {missing[0]} is not declared" if missing else None
+
+
+def is_invariant(check: str) -> bool:
+    """Whether that is the name of an invariant: any check may hold its clauses."""
+    return check.startswith(_INVARIANT)
 
 
 def _citing(checks: Sequence[Check]) -> dict[str, list[str]]:
@@ -189,33 +234,47 @@ def _citing(checks: Sequence[Check]) -> dict[str, list[str]]:
             citing.setdefault(clause, []).append(check.name)
     for invariant in INVARIANTS:
         for clause in invariant.clauses:
-            citing.setdefault(clause, []).append(f"invariant/{invariant.name}")
+            citing.setdefault(clause, []).append(f"{_INVARIANT}{invariant.name}")
     return citing
 
 
 def _result(clause: Clause, checks: Sequence[str], evidence: Evidence) -> ClauseResult:
-    status, reason, excused = _status(clause.id, checks, evidence)
+    status, reason, excused = _status(clause, checks, evidence)
     if clause.level is Level.SHOULD and status in {Status.FAIL, Status.DEVIATION}:
         status = Status.ADVICE
     return ClauseResult(clause=clause, status=status, checks=tuple(checks), reason=reason, excused=excused)
 
 
-def _status(clause: str, checks: Sequence[str], evidence: Evidence) -> tuple[Status, str | None, bool]:
+def _status(one: Clause, checks: Sequence[str], evidence: Evidence) -> tuple[Status, str | None, bool]:
+    clause = one.id
     if clause in evidence.failed:
         return Status.FAIL, evidence.failed[clause], False
     if clause in evidence.deviating:
         return Status.DEVIATION, evidence.deviating[clause][0].reason, False
-    if evidence.held.get(clause):
+    if clause in evidence.suspected:
+        return Status.NOT_RUN, evidence.suspected[clause], False
+    if clause in evidence.held:
         return Status.PASS, None, False
     if not checks:
         return Status.UNCHECKED, None, False
     if not evidence.whole and not any(check in evidence.chosen for check in checks):
         return Status.NOT_RUN, NOT_SELECTED, True
-    reasons = [evidence.undeclared[check] for check in checks if check in evidence.undeclared]
-    if len(reasons) == len(checks):
-        return Status.NOT_RUN, reasons[0], True
-    default = "never reached" if any(check in evidence.finished for check in checks) else "the run was cut short"
+    missing = _undeclared(one, [check for check in checks if not is_invariant(check)], evidence)
+    if missing is not None:
+        return Status.NOT_RUN, missing, True
+    reached = not evidence.cut_short or any(check in evidence.finished for check in checks)
+    default = "never reached" if reached else "the run was cut short"
     return Status.NOT_RUN, evidence.not_run.get(clause, default), False
+
+
+def _undeclared(clause: Clause, checks: Sequence[str], evidence: Evidence) -> str | None:
+    """What is not declared, so that no check of a clause can run; an invariant sees what other checks reach."""
+    reasons = [evidence.undeclared[check] for check in checks if check in evidence.undeclared]
+    if len(reasons) < len(checks):
+        return None
+    if reasons:
+        return reasons[0]
+    return None if clause.profile in evidence.profiles else f"profile {clause.profile} is not declared"
 
 
 def _verdict(results: Sequence[ClauseResult], *, complete: bool) -> Verdict:

@@ -14,6 +14,7 @@ from dshconform.running.step import UNCHECKED, Expectation, Step
 from dshconform.trace.compare import NO_ROWS, Alignment, align, compare_rows
 from dshconform.trace.invariants import INVARIANTS, Watch
 from dshconform.trace.pattern import MISSING, Difference, Matching, plain
+from dshconform.trace.rows import is_compared
 
 
 @dataclass(slots=True)
@@ -35,9 +36,11 @@ class World:
     Args:
         link: The implementation.
         matching: Shared by all comparisons of this world.
-        invariants: What is watched at every step.
+        watch: The invariants, which see every step.
         show: Is given every exchange, before it is judged.
         record: Every exchange, for a failure's report.
+        gates: Those that are open.
+        commands: How many were sent.
     """
 
     link: Link
@@ -75,6 +78,32 @@ class World:
         violated = self.watch.see(reply.observed, self.matching)
         return difference if difference is not None else violated
 
+    def perform_all(self, steps: Sequence[Step]) -> tuple[Difference | None, int]:
+        """Perform steps, up to the first difference.
+
+        Args:
+            steps: The first of them opens the world.
+
+        Returns:
+            The difference if any, and the number of steps performed.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
+        """
+        for done, step in enumerate(steps, 1):
+            difference = self.perform(step)
+            if difference is not None:
+                return difference, done
+        return None, len(steps)
+
+    def close(self) -> None:
+        """End the world.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
+        """
+        self.link.call("world.close")
+
     def last_rows(self) -> Alignment:
         """The rows of the last step beside those that were expected, for a failure's report."""
         if not self.record:
@@ -83,13 +112,13 @@ class World:
         expect = last.step.expect
         if expect.rows is None:
             return NO_ROWS
-        observed = [row for row in last.reply.observed if row["on"] in expect.only]
+        observed = [row for row in last.reply.observed if is_compared(row, expect.only)]
         return align(expect.rows, observed, self.matching.tolerate)
 
     def _judge(self, op: str, expect: Expectation, reply: Reply) -> Difference | None:
         difference = _judge_outcome(op, expect, reply, self.matching)
         if difference is None and expect.rows is not None:
-            observed = [row for row in reply.observed if row["on"] in expect.only]
+            observed = [row for row in reply.observed if is_compared(row, expect.only)]
             difference = compare_rows(expect.rows, observed, self.matching, expect.after or expect.clauses)
             if difference is None:
                 self.matching.hold(expect.after or expect.clauses)
@@ -99,33 +128,16 @@ class World:
         return difference
 
 
-def perform_steps(
-    steps: Sequence[Step], link: Link, ledger: Ledger, *, show: Callable[[Exchange], None] = _nothing
-) -> tuple[World, Difference | None, int]:
-    """Perform steps in a fresh world, up to the first difference, and close the world.
+def new_world(link: Link, ledger: Ledger, *, show: Callable[[Exchange], None] = _nothing) -> World:
+    """A world that is to be opened, watched by the invariants that bind the implementation.
 
     Args:
-        steps: The first of them opens the world.
         link: The implementation.
         ledger: Its known differences; what an entry accepts is no difference.
         show: Is given every exchange, before it is judged.
-
-    Returns:
-        The world as it was left, the difference if any, and the number of steps performed.
-
-    Raises:
-        AdapterFault: The adapter broke the protocol.
     """
-    world = World(link, Matching(ledger.accepts), Watch(INVARIANTS), show)
-    difference: Difference | None = None
-    done = 0
-    for step in steps:
-        done += 1
-        difference = world.perform(step)
-        if difference is not None:
-            break
-    link.call("world.close")
-    return world, difference, done
+    binding = [invariant for invariant in INVARIANTS if invariant.profile in link.hello.profiles]
+    return World(link, Matching(ledger.accepts), Watch(binding), show)
 
 
 def _judge_outcome(op: str, expect: Expectation, reply: Reply, matching: Matching) -> Difference | None:

@@ -1,9 +1,12 @@
 """Run one scenario as a check."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from dshconform.running.check import Failure, Outcome, RunContext
-from dshconform.running.world import World, perform_steps
+from dshconform.running.ledger import Deviation
+from dshconform.running.step import Step
+from dshconform.running.world import new_world
 from dshconform.scenarios.load import Scenario
 from dshconform.trace.compare import NO_ROWS
 from dshconform.trace.pattern import Difference
@@ -41,54 +44,67 @@ class ScenarioCheck:
         return self.scenario.clauses
 
     def worlds(self, examples: int) -> int:
-        """One, whatever the number of examples."""
+        """One, or as many as its sweep has; whatever the number of examples."""
         del examples
-        return 1
+        return len(self.scenario.worlds)
 
-    def run(self, context: RunContext) -> Outcome:
-        """Run it in a fresh world; a failure is tried a second time, to see whether it is always there.
+    def run(self, context: RunContext, outcome: Outcome) -> None:
+        """Run it in a fresh world, or one for each moment of its sweep, up to the first failure.
+
+        A failure is tried a second time, to see whether it is always there.
 
         Args:
             context: Link and ledger; seed and examples mean nothing to a scenario.
-
-        Returns:
-            What held, what failed, what could not be reached.
+            outcome: Filled with what held, what failed, what could not be reached.
 
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
-        outcome = Outcome(check=self.name, examples=1)
-        world, difference, done = perform_steps(self.scenario.steps, context.link, context.ledger)
-        outcome.commands = world.commands
-        outcome.held = dict(world.matching.held)
-        if difference is not None:
-            entry = context.ledger.stops(difference)
-            if entry is not None:
-                outcome.stopped = 1
-                reason = f"behind the listed deviation {entry.title}"
-            else:
-                again = perform_steps(self.scenario.steps[:done], context.link, context.ledger)
-                outcome.failures.append(_failure(self.scenario, world, difference, done, again))
-                reason = f"behind the first difference of {self.name}"
-            for step in self.scenario.steps[done - 1 :]:
-                for clause in step.expect.cited():
-                    if clause not in outcome.held and clause not in difference.clauses:
-                        outcome.not_run[clause] = reason
-        context.progress(1)
-        return outcome
+        for number, steps in enumerate(self.scenario.worlds):
+            world = new_world(context.link, context.ledger)
+            try:
+                difference, done = world.perform_all(steps)
+            finally:
+                outcome.count(world)
+            if difference is not None:
+                entry = context.ledger.stops(difference)
+                self._hide(steps[done - 1 :], difference, entry, outcome)
+                if entry is None:
+                    outcome.failures.append(
+                        Failure(
+                            difference=difference,
+                            steps=steps[:done],
+                            rows=world.last_rows(),
+                            document=self.scenario.document_of(number),
+                            reproduced=None,
+                            found_after=done,
+                        )
+                    )
+                else:
+                    outcome.stopped += 1
+            world.close()
+            context.progress(1)
+            if outcome.failures:
+                self._try_again(context, outcome)
+                break
+        for clause in outcome.held:
+            outcome.not_run.pop(clause, None)
+
+    def _hide(self, steps: Sequence[Step], difference: Difference, entry: Deviation | None, outcome: Outcome) -> None:
+        """Take in that the steps from a difference on could not be evaluated."""
+        reason = f"behind the first difference of {self.name}" if entry is None else _behind(entry)
+        for step in steps:
+            outcome.not_run |= {clause: reason for clause in step.expect.cited() if clause not in difference.clauses}
+
+    def _try_again(self, context: RunContext, outcome: Outcome) -> None:
+        """Perform the failure's steps again, in a fresh world."""
+        failure = outcome.failures[-1]
+        world = new_world(context.link, context.ledger)
+        again, _ = world.perform_all(failure.steps)
+        alike = again is not None and (again.at, again.path) == (failure.difference.at, failure.difference.path)
+        outcome.failures[-1] = replace(failure, reproduced=alike, again=NO_ROWS if alike else world.last_rows())
+        world.close()
 
 
-def _failure(
-    scenario: Scenario, world: World, difference: Difference, done: int, again: tuple[World, Difference | None, int]
-) -> Failure:
-    second, met, _ = again
-    reproduced = met is not None and (met.at, met.path) == (difference.at, difference.path)
-    return Failure(
-        difference=difference,
-        steps=scenario.steps[:done],
-        rows=world.last_rows(),
-        document=scenario.document,
-        reproduced=reproduced,
-        again=NO_ROWS if reproduced else second.last_rows(),
-        found_after=done,
-    )
+def _behind(entry: Deviation) -> str:
+    return f"behind the listed deviation {entry.title}"

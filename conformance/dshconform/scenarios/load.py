@@ -12,11 +12,13 @@
           - {log: turn/start, data: {turn: 1}, by: LOOP-OPEN-01}
         open: [model/stream]
 
-Without `model`, the steps begin with `world.open` themselves. Patterns: `dshconform.trace.pattern`; rows in short:
-`dshconform.trace.rows`; shorthands: `dshconform.scenarios.macros`.
+What a scenario may say about its world: `dshconform.scenarios.opening`; without `model`, the steps begin with
+`world.open` themselves. Patterns: `dshconform.trace.pattern`; rows in short: `dshconform.trace.rows`; shorthands:
+`dshconform.scenarios.macros` and `row_groups`; one world for each moment: `sweep`. The guide page "Writing scenarios"
+explains it all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -24,17 +26,21 @@ from typing import Final
 
 from dshconform.protocol.check import BadCommandError, check_command
 from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.running.gates import BadSelector, check_selectors
 from dshconform.running.step import UNCHECKED, Expectation, Step
-from dshconform.scenarios.macros import MacroError, expand, expand_rows, model_scripts
-from dshconform.trace.pattern import PatternError, clause_list, clauses_in
-from dshconform.trace.rows import COMPARED, KINDS, ExpectedRow, read_rows
+from dshconform.scenarios import opening
+from dshconform.scenarios.macros import MacroError, expand
+from dshconform.scenarios.row_groups import is_group, rows_of
+from dshconform.scenarios.sweep import at_tick, ticks_of
+from dshconform.spec.specification import UnknownClause, load_specification
+from dshconform.trace.pattern import PatternError, check_pattern, clause_list, clauses_in
+from dshconform.trace.rows import COMPARED, ENTRY, KINDS, ExpectedRow, is_compared, read_row, read_rows
 from dshconform.yaml_text import YamlError, read_yaml
 
 _MEMBERS: Final = frozenset(
-    {"scenario", "title", "about", "contract", "profile", "features", "model", "abort", "agents", "only", "steps"}
+    {"scenario", "title", "about", "contract", "profile", "features", "only", "sweep", "steps", *opening.MEMBERS}
 )
 _STEP_MEMBERS: Final = frozenset({"do", "args", "by", "result", "error", "observed", "only", "open"})
-_AGENT: Final[JsonMap] = {"provider": "mock", "model": "m1"}
 
 
 class ScenarioError(ValueError):
@@ -43,7 +49,14 @@ class ScenarioError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One scenario, its shorthands expanded."""
+    """One scenario, its shorthands expanded.
+
+    Args:
+        worlds: The steps of each world that it is run in: one, or with a sweep one for each moment.
+        opening: So many steps of each make the world and are not the file's own.
+        ticks: The moments of its sweep, one for each world.
+        document: What the file says.
+    """
 
     id: str
     title: str
@@ -51,13 +64,19 @@ class Scenario:
     contract: str
     profile: str
     features: tuple[str, ...]
-    steps: tuple[Step, ...]
+    worlds: tuple[tuple[Step, ...], ...]
+    opening: int = 0
+    ticks: tuple[int, ...] = ()
     document: JsonMap = field(repr=False)
 
     @property
     def clauses(self) -> tuple[str, ...]:
         """Every clause that its expectations cite, each once, in order."""
-        return tuple(dict.fromkeys(clause for step in self.steps for clause in step.expect.cited()))
+        return tuple(dict.fromkeys(clause for step in self.worlds[0] for clause in step.expect.cited()))
+
+    def document_of(self, world: int) -> JsonMap:
+        """The scenario that runs in the world of that number alone."""
+        return {**self.document, "sweep": {"ticks": [self.ticks[world]]}} if self.ticks else self.document
 
 
 def bundled() -> list[Scenario]:
@@ -96,38 +115,34 @@ def build_scenario(document: Json, source: Path | str) -> Scenario:
     written = document.get("steps")
     if not isinstance(written, list) or not written:
         raise ScenarioError(f"{source}: `steps` must be a list with at least one step")
+    try:
+        ticks = ticks_of(document["sweep"]) if "sweep" in document else ()
+        opened = opening.opening(document)
+    except MacroError as error:
+        raise ScenarioError(f"{source}: {error}") from error
     only = _only(document.get("only"), str(source))
-    steps = _opening(document, source)
-    for number, step in enumerate(written, 1):
-        steps.append(_step(step, f"{source}: step {number}", only))
+    features = _texts(document.get("features", []), "features", source)
+    if ticks and "ticks" not in features:
+        raise ScenarioError(f"{source}: a `sweep` needs the feature `ticks`: declare it in `features`")
     return Scenario(
         id=_text(document, "scenario", source),
         title=_text(document, "title", source),
         about=_text(document, "about", source, ""),
         contract=_text(document, "contract", source),
         profile=_text(document, "profile", source, "core"),
-        features=tuple(_texts(document.get("features", []), "features", source)),
-        steps=tuple(steps),
+        features=tuple(features),
+        worlds=tuple(
+            (*opened, *_steps(steps, source, only)) for steps in [at_tick(written, tick) for tick in ticks] or [written]
+        ),
+        opening=len(opened),
+        ticks=ticks,
         document=document,
     )
 
 
-def _opening(document: JsonMap, source: Path | str) -> list[Step]:
-    if "model" not in document:
-        return []
-    try:
-        scripts = model_scripts(document["model"])
-    except MacroError as error:
-        raise ScenarioError(f"{source}: {error}") from error
-    stream = {"$fn": "model", "calls": scripts, "abort": document.get("abort", "auto")}
-    steps = [
-        Step("world.open", {}),
-        Step("model.register", {"as": "model", "routes": ["mock"], "stream": stream}),
-    ]
-    agents = _texts(document.get("agents", ["a"]), "agents", source)
-    return steps + [
-        Step("agent.create", {"task": f"create-{agent}", "agent": agent, "options": _AGENT}) for agent in agents
-    ]
+def _steps(written: Json, source: Path | str, only: frozenset[str]) -> list[Step]:
+    assert isinstance(written, list)
+    return [_step(step, f"{source}: step {number}", only) for number, step in enumerate(written, 1)]
 
 
 def _step(written: Json, where: str, only: frozenset[str]) -> Step:
@@ -139,26 +154,56 @@ def _step(written: Json, where: str, only: frozenset[str]) -> Step:
         raise ScenarioError(f"{where}: `args` must be an object")
     try:
         clauses = clause_list(written.get("by", ()))
+        compared = _only(written["only"], where) if "only" in written else only
         rows = written.get("observed")
-        expected = None
-        if rows is not None:
-            if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-                raise ScenarioError(f"{where}: `observed` must be a list of rows")
-            expected = tuple(_blamed(row, clauses, where) for row in read_rows(expand_rows(rows)))
         error = written.get("error")
         expect = Expectation(
             clauses=clauses,
             result=expand(written["result"]) if "result" in written else UNCHECKED,
             error=None if error is None else _object(expand(error)),
-            rows=expected,
-            only=_only(written["only"], where) if "only" in written else only,
+            rows=None if rows is None else tuple(_rows(rows, clauses, compared, where)),
+            only=compared,
             open=tuple(_texts(written["open"], "open", where)) if "open" in written else None,
         )
         step = Step(str(written["do"]), _object(expand(args)), expect)
         check_command(step.op, step.args, symbolic=True)
-    except (PatternError, MacroError, BadCommandError) as problem:
+        check_selectors(step.args)
+        _check_expectation(expect)
+    except (PatternError, MacroError, BadCommandError, BadSelector, UnknownClause) as problem:
         raise ScenarioError(f"{where}: {problem}") from problem
     return step
+
+
+def _check_expectation(expect: Expectation) -> None:
+    """See that patterns are patterns, and clauses those of the specification.
+
+    Raises:
+        PatternError: One is none.
+        UnknownClause: One does not exist.
+    """
+    for pattern in (expect.result, expect.error, *(row.pattern for row in expect.rows or ())):
+        check_pattern(pattern)
+    specification = load_specification()
+    for clause in (*expect.clauses, *expect.cited()):
+        if clause not in specification.clauses:
+            raise UnknownClause(clause, specification.near_misses(clause))
+
+
+def _rows(written: Json, clauses: tuple[str, ...], only: frozenset[str], where: str) -> Iterator[ExpectedRow]:
+    """Read expected rows; of those that a shorthand stands for, the ones that are compared."""
+    if not isinstance(written, list):
+        raise ScenarioError(f"{where}: `observed` must be a list of rows")
+    for item in written:
+        if not isinstance(item, Mapping):
+            raise ScenarioError(f"{where}: `observed` must be a list of rows")
+        row = {key: expand(value) for key, value in item.items()}
+        if is_group(row):
+            yield from (one for one in read_rows(rows_of(row)) if is_compared(one.pattern, only))
+        else:
+            read = _blamed(read_row(row), clauses, where)
+            if not is_compared(read.pattern, only):
+                raise ScenarioError(f"{where}: `{read.title}` is expected, but `only` leaves such rows out")
+            yield read
 
 
 def _blamed(row: ExpectedRow, clauses: tuple[str, ...], where: str) -> ExpectedRow:
@@ -175,8 +220,9 @@ def _only(value: Json, where: str) -> frozenset[str]:
         return COMPARED
     kinds = _texts(value, "only", where)
     for kind in kinds:
-        if kind not in KINDS:
-            raise ScenarioError(f"{where}: `only` names the unknown kind of row {kind!r}; known: {', '.join(KINDS)}")
+        if kind.partition(" ")[0] not in KINDS:
+            known = ", ".join(KINDS)
+            raise ScenarioError(f"{where}: `only` has {kind!r}, which is not {ENTRY}; the kinds are {known}")
     return frozenset(kinds)
 
 

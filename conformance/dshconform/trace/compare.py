@@ -6,6 +6,7 @@ from typing import Final
 
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Row
+from dshconform.trace.fits import SPECIAL
 from dshconform.trace.pattern import MISSING, Difference, Matching, plain
 from dshconform.trace.rows import ExpectedRow, row_line, row_subject, row_title
 
@@ -23,8 +24,8 @@ def compare_rows(
         expected: What must be observed.
         observed: What was, only the kinds that are compared.
         matching: Bound names, counts and tolerance of this world.
-        clauses: Blamed for a row that comes after everything expected; one that comes too early is the affair of
-            the clauses that demand the row in whose place it stands.
+        clauses: Blamed for a row that comes after everything expected. One that comes too early or is missing is the
+            affair of the clauses that demand the row in that place, and then of these.
 
     Returns:
         The first difference that is not tolerated, or nothing.
@@ -35,7 +36,8 @@ def compare_rows(
         while instead is not None and not _same_thing(wanted.pattern, instead):
             if not any(_same_thing(wanted.pattern, later) for later in observed[seen + 1 :]):
                 break
-            difference = _unexpected(instead, wanted.clauses or clauses, f"{row_title(instead)} is not expected here")
+            blamed = _together(wanted.clauses, clauses)
+            difference = _unexpected(instead, blamed, f"{row_title(instead)} is not expected here")
             if not matching.tolerate(difference):
                 return difference
             seen += 1
@@ -48,7 +50,7 @@ def compare_rows(
                         return found
                 seen += 1
                 continue
-        difference = _missing(wanted, instead)
+        difference = _missing(wanted, instead, _together(wanted.clauses, clauses))
         if not matching.tolerate(difference):
             return difference
     for row in observed[seen:]:
@@ -65,13 +67,17 @@ class Alignment:
 
     Args:
         pairs: Expected and observed; `MISSING` where one side has no row. An observed row shows what the expectation
-            names of it.
+            names of it, and how what it tells of has ended.
         first: The place of the first pair that differs.
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
     first: int | None = None
 
+
+_CARRIERS: Final = frozenset({"event", "payload"})
+_OUTCOME: Final = frozenset({"result", "value", "error"})
+"""How something ended is shown whether the expectation names it or not."""
 
 NO_ROWS: Final = Alignment()
 """Where rows were not compared."""
@@ -86,7 +92,8 @@ def align(
     matching = Matching(tolerate)
     for wanted, row in _paired(expected, observed):
         left = MISSING if wanted is None else expected_line(wanted)
-        right = MISSING if row is None else row_line(row if wanted is None else _projected(row, wanted.pattern))
+        shown = row if row is None or wanted is None else _projected(row, wanted.pattern, always=_OUTCOME)
+        right = MISSING if shown is None else row_line(shown)
         alike = (
             wanted is not None
             and row is not None
@@ -115,17 +122,17 @@ def _paired(
         yield None, row
 
 
-def _projected(value: Mapping[str, Json], pattern: Json) -> JsonMap:
-    """An object, of which only the members that a pattern names are kept."""
-    bare = plain(pattern)
-    if not isinstance(bare, Mapping):
+def _projected(value: JsonMap, pattern: Json, *, always: frozenset[str] = frozenset()) -> JsonMap:
+    """An object, of which only the members that a pattern names are kept: all, where others would be a difference."""
+    while isinstance(pattern, Mapping) and "$by" in pattern:
+        pattern = pattern.get("is")
+    if not isinstance(pattern, Mapping) or not SPECIAL.isdisjoint(pattern):
         return value
     kept: dict[str, Json] = {}
     for key, item in value.items():
-        if key in bare:
-            inner = bare[key]
-            deeper = isinstance(item, Mapping) and isinstance(inner, Mapping) and key in {"event", "payload"}
-            kept[key] = _projected(item, inner) if deeper and isinstance(item, Mapping) else item
+        if key in pattern or key in always:
+            deeper = isinstance(item, Mapping) and key in _CARRIERS
+            kept[key] = _projected(item, pattern[key]) if deeper and isinstance(item, Mapping) else item
     return kept
 
 
@@ -141,12 +148,16 @@ def _same_thing(pattern: JsonMap, row: Row) -> bool:
     return pattern["on"] == row["on"] and row_subject(pattern) == row_subject(row)
 
 
-def _missing(wanted: ExpectedRow, instead: Row | None) -> Difference:
+def _together(first: tuple[str, ...], then: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *then)))
+
+
+def _missing(wanted: ExpectedRow, instead: Row | None, clauses: tuple[str, ...]) -> Difference:
     sentence = f"{wanted.title} is missing"
     if instead is not None:
         sentence += f": {row_title(instead)} stands in its place"
     observed = MISSING if instead is None else row_line(instead)
-    return Difference(wanted.clauses, wanted.title, MISSING, (), expected_line(wanted), observed, sentence)
+    return Difference(clauses, wanted.title, MISSING, (), expected_line(wanted), observed, sentence)
 
 
 def _unexpected(row: Row, clauses: tuple[str, ...], sentence: str) -> Difference:

@@ -9,7 +9,7 @@ from typing import Final
 
 from dshconform.protocol.json_value import Json, JsonMap
 
-SPECIAL: Final = frozenset({"$any", "$absent", "$exact", "$type", "$oneOf", "$bind", "$by"})
+SPECIAL: Final = frozenset({"$any", "$absent", "$exact", "$type", "$starts", "$oneOf", "$bind", "$by"})
 """The keys that make an object of a pattern more than an object."""
 
 _ARRAY: Final = (list, tuple)

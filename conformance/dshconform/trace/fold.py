@@ -40,8 +40,9 @@ class Invariant:
         clauses: The clauses that it holds or fails.
         kinds: The rows that it looks at: `log` for all of a kind, `log turn/end` for those that tell of one thing.
         begin: Begins its fold.
-        driver: Whether it is about what a driver writes: then a log into which the suite has appended by itself, or
-            appends to which it has refused, is no evidence.
+        driver: Whether it is about what a driver writes: then a log into which the suite has appended by itself is no
+            evidence.
+        profile: The profile that binds an implementation to it; without it, nothing is watched.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Invariant:
     kinds: frozenset[str]
     begin: Callable[[], Fold]
     driver: bool = True
+    profile: str = "core"
 
 
 _EMPTY: Final[JsonMap] = {}

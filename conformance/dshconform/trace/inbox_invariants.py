@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.protocol.json_value import Json, JsonMap, same
 from dshconform.protocol.messages import Row
 from dshconform.trace.fold import Invariant, Place, event_of, items_of, members_of, whole_number
-from dshconform.trace.pattern import MISSING, Difference, Matching, same
+from dshconform.trace.pattern import MISSING, Difference, Matching
 
 Lists: TypeAlias = dict[str, list[Json]]
 

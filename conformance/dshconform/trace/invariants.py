@@ -10,16 +10,17 @@ from typing import Final
 from dshconform.protocol.json_value import Json
 from dshconform.protocol.messages import Row
 from dshconform.trace.agent_invariants import AGENT_INVARIANTS
+from dshconform.trace.call_invariants import CALL_INVARIANTS
 from dshconform.trace.fold import Fold, Invariant, SettlingFold
 from dshconform.trace.inbox_invariants import INBOX_INVARIANTS
 from dshconform.trace.log_invariants import LOG_INVARIANTS
 from dshconform.trace.pattern import Difference, Matching
 from dshconform.trace.rows import row_subject
 
-INVARIANTS: Final[tuple[Invariant, ...]] = (*LOG_INVARIANTS, *INBOX_INVARIANTS, *AGENT_INVARIANTS)
+INVARIANTS: Final[tuple[Invariant, ...]] = (*LOG_INVARIANTS, *CALL_INVARIANTS, *INBOX_INVARIANTS, *AGENT_INVARIANTS)
 """All of them."""
 
-_BY_HAND: Final = frozenset({"session.append", "session.refuse"})
+_BY_HAND: Final = frozenset({"session.append"})
 """Commands after which a log is no evidence of its driver any more."""
 
 

@@ -9,6 +9,7 @@ object whose listed members match (further members are free). Objects with one o
 | `{"$absent": true}` | as a member's value, annotated or not: the member is missing |
 | `{"$exact": {…}}` | an object with these members and no others |
 | `{"$type": "integer"}` | a value of that JSON type |
+| `{"$starts": "text"}` | a text that begins so |
 | `{"$oneOf": [p, …]}` | what one of the patterns matches |
 | `{"$bind": name}` | anything the first time in a world, then only the same again |
 | `{"$by": clause, "is": p}` | what `p` matches; a difference inside is blamed on that clause (or list of clauses) |
@@ -20,15 +21,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from dshconform.protocol.json_value import Json
+from dshconform.protocol.json_value import Json, JsonMap, same
+from dshconform.protocol.values import NOTATIONS
 from dshconform.trace.fits import SPECIAL, fits
 
 Path: TypeAlias = tuple[str | int, ...]
 
-ANY: Final[Mapping[str, Json]] = {"$any": True}
-ABSENT: Final[Mapping[str, Json]] = {"$absent": True}
-MISSING: Final = "(nothing)"
-"""Stands in a difference where a member or a row is not there."""
+
+class _Nothing(str):
+    """A text that is told from every observed one by its identity."""
+
+    __slots__ = ()
+
+
+MISSING: Final = _Nothing("(nothing)")
+"""Stands in a difference where a member or a row is not there; only itself is it, no text that reads so."""
 
 
 class PatternError(ValueError):
@@ -90,7 +97,10 @@ class Matching:
         Raises:
             PatternError: The pattern is malformed.
         """
-        return None if self.fits(pattern, value, clauses) else self._blame(pattern, value, clauses, (), at)
+        if self.fits(pattern, value, clauses):
+            return None
+        check_pattern(pattern)
+        return self._blame(pattern, value, clauses, (), at)
 
     def fits(self, pattern: Json, value: Json, clauses: tuple[str, ...]) -> bool:
         """Whether `value` matches, in which case it is counted; when false, nothing has happened."""
@@ -133,7 +143,7 @@ class Matching:
             if not isinstance(value, Mapping):
                 return path, plain(pattern), value
             for key, wanted in pattern.items():
-                if key in value and not _is_absent(wanted):
+                if key in value and not is_absent(wanted):
                     inner = self._match(wanted, value[key], (*path, key), at)
                 else:
                     inner = self._presence(wanted, value.get(key, MISSING), (*path, key), at)
@@ -142,15 +152,16 @@ class Matching:
             return None
         if isinstance(pattern, list | tuple):
             return self._items(pattern, value, path, at)
-        return None if _same_scalar(pattern, value) else (path, pattern, value)
+        return None if same(pattern, value) else (path, pattern, value)
 
     def _presence(self, wanted: Json, value: Json, path: Path, at: str) -> "Difference | _Mismatch | None":
         """Match a member that is missing, or that must be."""
         clauses = clause_list(wanted["$by"]) if isinstance(wanted, dict) and "$by" in wanted else ()
-        if _is_absent(wanted) and value == MISSING:
+        absent = is_absent(wanted)
+        if absent and value is MISSING:
             self.hold(clauses)
             return None
-        mismatch = path, MISSING if _is_absent(wanted) else plain(wanted), value
+        mismatch = path, MISSING if absent else plain(wanted), value
         return self._differs(clauses, value, path, mismatch, at) if clauses else mismatch
 
     def _items(self, pattern: Sequence[Json], value: Json, path: Path, at: str) -> "Difference | _Mismatch | None":
@@ -174,45 +185,47 @@ class Matching:
         match special:
             case "$any":
                 return None
-            case "$absent":
-                raise PatternError("$absent stands only as a member's value")
             case "$exact":
                 return self._exact(argument, value, path, at)
             case "$type":
-                return None if _has_type(value, argument) else (path, plain(pattern), value)
+                return None if _has_type(value, str(argument)) else (path, plain(pattern), value)
+            case "$starts":
+                begins = isinstance(value, str) and value.startswith(str(argument))
+                return None if begins else (path, plain(pattern), value)
             case "$oneOf":
-                if not isinstance(argument, list | tuple):
-                    raise PatternError(f"$oneOf needs a list of patterns, not {argument!r}")
-                if any(self._match(option, value, path, at) is None for option in argument):
-                    return None
-                return path, plain(pattern), value
+                return None if self._any_of(argument, value, path, at) else (path, plain(pattern), value)
             case "$bind":
-                if not isinstance(argument, str):
-                    raise PatternError(f"$bind needs a name, not {argument!r}")
-                if argument not in self.bound:
-                    self.bound[argument] = value
-                    return None
-                return self._match_literal(self.bound[argument], value, path)
-            case _:  # "$by"
+                one = self.bound.setdefault(str(argument), value)
+                return None if same(one, value) else (path, one, value)
+            case _:  # "$by"; "$absent" is a member's, and met there
                 return self._blame(pattern.get("is"), value, clause_list(argument), path, at)
 
     def _exact(self, argument: Json, value: Json, path: Path, at: str) -> "Difference | _Mismatch | None":
-        if not isinstance(argument, dict):
-            raise PatternError(f"$exact needs an object, not {argument!r}")
         inner = self._match(argument, value, path, at)
         if inner is not None:
             return inner
+        assert isinstance(argument, Mapping)
         assert isinstance(value, Mapping)
         for key in value:
             if key not in argument:
                 return (*path, key), MISSING, value[key]
         return None
 
-    def _match_literal(self, wanted: Json, value: Json, path: Path) -> "_Mismatch | None":
-        return None if same(wanted, value) else (path, wanted, value)
+    def _any_of(self, options: Json, value: Json, path: Path, at: str) -> bool:
+        """Whether one of the options matches; what the others bound, held and differed in is forgotten."""
+        assert isinstance(options, Sequence)
+        for option in options:
+            trial = Matching(bound=dict(self.bound))
+            if trial._match(option, value, path, at) is None:
+                self.bound |= trial.bound
+                for clause, times in trial.held.items():
+                    self.held[clause] = self.held.get(clause, 0) + times
+                return True
+        return False
 
 
 _Mismatch: TypeAlias = tuple[Path, Json, Json]
+_KNOWN: Final = SPECIAL | NOTATIONS.keys()
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
     "boolean": (bool,),
@@ -224,7 +237,60 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-def _is_absent(wanted: Json) -> bool:
+def check_pattern(pattern: Json, *, member: bool = False) -> None:
+    """Check a pattern and everything in it.
+
+    Args:
+        pattern: What is to be a pattern.
+        member: Whether it is the value of a member, which may be missing.
+
+    Raises:
+        PatternError: It is none; the message names the form, its argument and what is known.
+    """
+    if isinstance(pattern, Mapping):
+        if "$raw" in pattern:
+            return
+        unknown = next((key for key in pattern if key.startswith("$") and key not in _KNOWN), None)
+        if unknown is not None:
+            raise PatternError(f"unknown special form {unknown!r}; known: {', '.join(sorted(SPECIAL))}")
+        special = next((key for key in pattern if key in SPECIAL), None)
+        if special is None:
+            for value in pattern.values():
+                check_pattern(value, member=True)
+        else:
+            _check_special(special, pattern, member=member)
+    elif isinstance(pattern, list | tuple):
+        for item in pattern:
+            check_pattern(item)
+
+
+def _check_special(special: str, pattern: JsonMap, *, member: bool) -> None:
+    special = "$by" if "$by" in pattern else special
+    argument = pattern[special]
+    members = {"$by", "is"} if special == "$by" else {special}
+    if pattern.keys() != members:
+        raise PatternError(f"{special} has the members {', '.join(sorted(members))}, not {', '.join(pattern)}")
+    match special:
+        case "$by":
+            clause_list(argument)
+            check_pattern(pattern["is"], member=member)
+        case "$absent" if not member:
+            raise PatternError("$absent stands only as a member's value")
+        case "$exact":
+            if not isinstance(argument, Mapping) or not SPECIAL.isdisjoint(argument):
+                raise PatternError(f"$exact needs an object of members, not {argument!r}")
+            check_pattern(argument)
+        case "$oneOf":
+            if not isinstance(argument, list | tuple):
+                raise PatternError(f"$oneOf needs a list of patterns, not {argument!r}")
+            check_pattern(argument)
+        case "$type" if not isinstance(argument, str) or argument not in _TYPES:
+            raise PatternError(f"unknown $type {argument!r}; known: {', '.join(sorted(_TYPES))}")
+        case "$starts" | "$bind" if not isinstance(argument, str):
+            raise PatternError(f"{special} needs a text, not {argument!r}")
+
+
+def is_absent(wanted: Json) -> bool:
     """Whether a member's pattern says that the member is missing, annotated or not."""
     if not isinstance(wanted, dict):
         return False
@@ -267,45 +333,20 @@ def plain(pattern: Json) -> Json:
             return plain(pattern.get("is"))
         if "$exact" in pattern:
             return plain(pattern["$exact"])
-        return {key: plain(value) for key, value in pattern.items() if not _is_absent(value)}
+        return {key: plain(value) for key, value in pattern.items() if not is_absent(value)}
     if isinstance(pattern, list | tuple):
         return [plain(item) for item in pattern]
     return pattern
 
 
-def same(one: Json, other: Json) -> bool:
-    """Whether two JSON values are equal; lists and tuples are both arrays, booleans are no numbers."""
-    if one is other:
-        return True
-    if isinstance(one, Mapping):
-        return (
-            isinstance(other, Mapping)
-            and len(one) == len(other)
-            and all(key in other and same(value, other[key]) for key, value in one.items())
-        )
-    if isinstance(one, list | tuple):
-        return (
-            isinstance(other, list | tuple)
-            and len(one) == len(other)
-            and all(same(a, b) for a, b in zip(one, other, strict=True))
-        )
-    return _same_scalar(one, other)
-
-
-def _same_scalar(wanted: Json, value: Json) -> bool:
-    return wanted == value and isinstance(wanted, bool) == isinstance(value, bool)
-
-
-def _has_type(value: Json, name: Json) -> bool:
-    if not isinstance(name, str) or name not in _TYPES:
-        raise PatternError(f"unknown $type {name!r}; known: {', '.join(sorted(_TYPES))}")
+def _has_type(value: Json, name: str) -> bool:
     return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
 
 
 def _sentence(at: str, path: Path, expected: Json, observed: Json) -> str:
     place = ".".join(str(part) for part in (at, *path))
-    if observed == MISSING:
+    if observed is MISSING:
         return f"{place} is missing"
-    if expected == MISSING:
+    if expected is MISSING:
         return f"{place} should not be there"
     return f"{place} differs"

@@ -12,6 +12,7 @@ members that are no members of the row itself belong to its payload. `by` names 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from dshconform.protocol.json_value import Json, JsonMap
@@ -36,6 +37,9 @@ KINDS: Final[Mapping[str, str]] = {
 
 COMPARED: Final = frozenset({"return", "log", "live", "gate", "script", "next", "abort", "closed", "task"})
 """The kinds that a comparison looks at unless it says otherwise."""
+
+ENTRY: Final = "a kind of row (`log`), one thing of a kind (`log turn/end`), or several (`log turn/*`)"
+"""What stands in a list of the rows that a comparison looks at."""
 
 _OBJECT: Final = (dict, Mapping)  # the first alone costs a fifth of asking an abstract class
 _EVENT_MEMBERS: Final[Mapping[str, str]] = {
@@ -100,6 +104,30 @@ def read_row(written: JsonMap) -> ExpectedRow:
 def read_rows(written: Iterable[JsonMap]) -> tuple[ExpectedRow, ...]:
     """Read a list of expected rows."""
     return tuple(read_row(row) for row in written)
+
+
+def is_compared(row: JsonMap, only: frozenset[str]) -> bool:
+    """Whether a comparison looks at a row.
+
+    Args:
+        row: An observed row, or the pattern of an expected one.
+        only: The rows it looks at, each entry as `ENTRY` says.
+    """
+    if row["on"] in only:
+        return True
+    titles, beginnings = _narrow(only)
+    if not titles and not beginnings:
+        return False
+    title = row_title(row)
+    return title in titles or title.startswith(beginnings)
+
+
+@cache
+def _narrow(only: frozenset[str]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The entries that name single things, and the beginnings of those that name several."""
+    narrow = {entry for entry in only if " " in entry}
+    beginnings = tuple(entry[:-1] for entry in narrow if entry.endswith("*"))
+    return frozenset(entry for entry in narrow if not entry.endswith("*")), beginnings
 
 
 def row_title(row: JsonMap) -> str:

@@ -147,6 +147,7 @@ class Agent(ABC):
         Raises:
             AppendReentered: Something is pending and an append of the session is being published. Nothing was
                 aborted.
+            TypeError: The cause is no object. Nothing has changed.
 
         Spec:
             CANCEL-CAUSE-01, CANCEL-FIRST-01, CANCEL-CLEAR-01, CANCEL-CLEAR-02, CANCEL-KEEP-01, CANCEL-STATUS-01,

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from math import isnan
 from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 
+from dshcore.agent.pending import Pending
 from dshcore.errors import DshError
 from dshcore.json import Json, JsonObject
 from dshcore.session import Session, SessionEvent
@@ -87,7 +88,6 @@ class Inbox:
         self._refusal: DshError | None = None
         self._changing = False
         self._lists = fold_inbox(session)
-        self._ids = {message["id"] for pending in self._lists.values() for message in pending}
 
     # --- readers ---------------------------------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ class Inbox:
         pending = self._list(target)
         if count == 0 and not inserted:
             return ()  # INBOX-NOOP-01
-        removed = tuple(pending[start : start + count])
+        removed = pending.part(start, count)
         self._accept(inserted, removed)
         with self._operation():
             # log, change
@@ -293,12 +293,12 @@ class Inbox:
         for message in inserted:
             if not isinstance(message_id := message.get("id"), str):
                 raise InboxError(f"a message needs a text as its id, to be found by it: {message!r} has none")
-            if message_id in entering or (message_id in self._ids and message_id not in leaving):
+            if message_id in entering or (self._holds(message_id) and message_id not in leaving):
                 raise DuplicateMessage(message_id)  # INBOX-DUP-01, INBOX-DUP-02
             entering.add(message_id)
 
     def _take(self, target: Target, count: int) -> tuple[JsonObject, ...]:
-        taken = tuple(self._lists[target][:count])
+        taken = self._lists[target].part(0, count)
         if taken:
             self._commit(target, {"target": target, "start": 0, "removedCount": count, "inserted": []})
         return taken
@@ -308,11 +308,10 @@ class Inbox:
         self._changing = True
         try:
             event = self._session.append(SPLICED, data)
-            removed, inserted = _apply(self._lists[target], event["data"])
+            _apply(self._lists[target], event["data"])
         finally:
             self._changing = False
-        self._ids.difference_update(message["id"] for message in removed)
-        self._ids.update(message["id"] for message in inserted)
+        inserted: tuple[JsonObject, ...] = event["data"]["inserted"]
         return inserted
 
     @contextmanager
@@ -322,20 +321,22 @@ class Inbox:
         finally:
             self._at_rest()
 
-    def _list(self, target: object) -> list[JsonObject]:
+    def _list(self, target: object) -> Pending:
         if not _is_target(target):  # AGENT-SEND-06
             raise InboxError(f"no inbox list {target!r}: a message waits in {' or '.join(_TARGETS)}")
         return self._lists[target]
 
+    def _holds(self, message_id: str) -> bool:
+        return any(message_id in pending for pending in self._lists.values())
+
     def _find(self, message_id: str) -> tuple[Target, int] | None:
-        for target in _TARGETS:
-            for index, message in enumerate(self._lists[target]):
-                if message["id"] == message_id:
-                    return target, index
+        for target, pending in self._lists.items():
+            if (place := pending.place(message_id)) is not None:
+                return target, place
         return None
 
 
-def fold_inbox(session: Session) -> dict[Target, list[JsonObject]]:
+def fold_inbox(session: Session) -> dict[Target, Pending]:
     """Fold the splices of a log into the two lists; those that a fork inherited are not its own.
 
     Args:
@@ -350,7 +351,7 @@ def fold_inbox(session: Session) -> dict[Target, list[JsonObject]]:
     Spec:
         INBOX-REPLAY-01, INBOX-REPLAY-02, INBOX-REPLAY-03
     """
-    lists: dict[Target, list[JsonObject]] = {target: [] for target in _TARGETS}
+    lists: dict[Target, Pending] = {target: Pending() for target in _TARGETS}
     events = session.events
     for seq in range(session.header.get("seedLength", 0), len(events)):
         event: SessionEvent = events[seq]
@@ -364,7 +365,7 @@ def fold_inbox(session: Session) -> dict[Target, list[JsonObject]]:
     return lists
 
 
-def _check_persisted(lists: Mapping[Target, Sequence[JsonObject]], data: Json) -> None:
+def _check_persisted(lists: Mapping[Target, Pending], data: Json) -> None:
     if not isinstance(data, JsonObject) or not _is_target(target := data.get("target")):
         raise InboxError("invalid inbox splice")
     start, count, inserted = data.get("start"), data.get("removedCount", 0), data.get("inserted")
@@ -377,22 +378,20 @@ def _check_persisted(lists: Mapping[Target, Sequence[JsonObject]], data: Json) -
         or not is_array(inserted)
     ):
         raise InboxError("invalid inbox splice")
-    removed = lists[target][start : start + count]
-    taken = {message["id"] for pending in lists.values() for message in pending} - {m["id"] for m in removed}
+    leaving = {message["id"] for message in lists[target].part(start, count)}
+    entering: set[str] = set()
     for message in inserted:
         if not isinstance(message, Mapping) or not isinstance(message_id := message.get("id"), str):
             raise InboxError("invalid inbox splice")
-        if message_id in taken:
+        waits = message_id not in leaving and any(message_id in pending for pending in lists.values())
+        if waits or message_id in entering:
             raise DuplicateMessage(message_id)
-        taken.add(message_id)
+        entering.add(message_id)
 
 
-def _apply(pending: list[JsonObject], data: JsonObject) -> tuple[Sequence[JsonObject], tuple[JsonObject, ...]]:
-    """Do one logged splice to its list; answer the removed messages and the inserted ones."""
-    place = slice(data["start"], data["start"] + data.get("removedCount", 0))
-    removed, inserted = pending[place], data["inserted"]
-    pending[place] = inserted
-    return removed, inserted
+def _apply(pending: Pending, data: JsonObject) -> None:
+    """Do one logged splice to its list."""
+    pending.splice(data["start"], data.get("removedCount", 0), data["inserted"])
 
 
 def _is_target(value: object) -> TypeGuard[Target]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol, TypeVar, assert_never
+from typing import Final, Protocol, TypeVar, assert_never, cast
 
 from dshcore import eager
 from dshcore.agent import (
@@ -30,6 +30,7 @@ from dshcore.agent_loop.phase import Action, Input, Stage, State, step
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context
 from dshcore.errors import describe
+from dshcore.host import host_is_cancelling
 from dshcore.ids import SessionId
 from dshcore.json import JsonObject
 from dshcore.session import AppendRefused, Session
@@ -117,6 +118,8 @@ class DrivenAgent(Agent):
             self._feed(Input.LATE_WAKE if late else Input.WAKE)  # the row in force now decides: WAKE-RACE-01
 
     def cancel(self, cause: CancelCause, *, keep_inbox: bool = False) -> None:
+        if not isinstance(cast("object", cause), Mapping):
+            raise TypeError(f"cannot cancel because of {cause!r}: a cause is an object with a `kind`")
         if not keep_inbox:
             self._feed(Input.CLEAR)  # first, so that a refused clear aborts nothing: CANCEL-REENTRY-01
             self._feed(Input.CLEARED)  # with the latch that a listener may have set meanwhile: CANCEL-REENTRY-02
@@ -292,12 +295,3 @@ class _Notifications:
 
     def discarded(self, message: JsonObject) -> None:
         self.agent.ctx.emit(AGENT_INBOX_DISCARDED, AgentInboxDiscarded(self.agent, message))
-
-
-def host_is_cancelling() -> bool:
-    """Tell whether somebody is cancelling the running task, as opposed to a task or future that it waits for."""
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # no loop runs any more: the coroutine is being closed, and can only clean up
-        return True
-    return task is not None and task.cancelling() > 0

@@ -7,8 +7,10 @@ is paired, and nothing of a failed creation stays.
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
+
+from msgspec import UNSET
 
 from dshcore import eager
 from dshcore.agent import (
@@ -25,10 +27,13 @@ from dshcore.agent import (
 from dshcore.agent_loop.agent import DrivenAgent
 from dshcore.agent_loop.driver import Driver
 from dshcore.agent_loop.request import Requests, check_max_tokens
+from dshcore.agent_loop.scheduling import Scheduler
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context, Disposer, ServiceKey
 from dshcore.llm import LlmRuntime
 from dshcore.session import SessionStore
+from dshcore.system_prompt import AssembleContext, SnapshotProjection, SystemPrompt
+from dshcore.tools import ToolRegistry
 
 
 class LoopInactive(AgentError):
@@ -70,6 +75,8 @@ class AgentLoop:
         sessions: Where their sessions are published.
         agents: Where they are registered.
         llm: Where their model requests go.
+        prompts: Assembles the prompts of their steps.
+        tools: The tools that they can call.
         max_parallel_tool_calls: How many tool calls of one answer may run at once.
 
     Raises:
@@ -83,10 +90,12 @@ class AgentLoop:
         self,
         ctx: Context,
         root: Context,
+        *,
         sessions: SessionStore,
         agents: AgentRegistry,
         llm: LlmRuntime,
-        *,
+        prompts: SystemPrompt,
+        tools: ToolRegistry,
         max_parallel_tool_calls: int,
     ) -> None:
         if type(max_parallel_tool_calls) is not int or max_parallel_tool_calls < 1:
@@ -97,6 +106,10 @@ class AgentLoop:
         self._sessions = sessions
         self._agents = agents
         self._llm = llm
+        self._prompts = prompts
+        self._scheduler = Scheduler(tools, max_parallel_tool_calls)
+        for name, value in _VARIABLES.items():
+            prompts.variable(ctx, name, value)
 
     async def create_agent(self, owner: Context, options: CreateAgentOptions) -> AgentHandle:
         """Create an agent over a new session, and publish both.
@@ -138,7 +151,8 @@ class AgentLoop:
         def scope(agent: DrivenAgent) -> Context:
             return self._root.derive(scope=agent, name=f"agent {agent.id}", owned=False)
 
-        driver = Driver(Requests(session, options.agent_options, self._llm))
+        requests = Requests(session, options.agent_options, self._llm)
+        driver = Driver(self._prompts, SnapshotProjection(session), requests, self._scheduler)
         agent = DrivenAgent(session, options.agent_options, scope, driver.run)
         life = _Life(agent, owner, self._ctx, options.signal)
         try:
@@ -152,6 +166,28 @@ class AgentLoop:
             await life.dispose()  # LIFE-ROLL-06
             raise
         return life
+
+
+def _option(name: str) -> Callable[[AssembleContext], str | None]:
+    """Make the provider of a prompt variable out of an option of the agent."""
+
+    def provide(context: AssembleContext) -> str | None:
+        value = getattr(context.agent.options, name) if isinstance(context.agent, Agent) else UNSET
+        return None if value is UNSET else value
+
+    return provide
+
+
+def _cwd(context: AssembleContext) -> str | None:
+    return context.agent.session.header.get("cwd") if isinstance(context.agent, Agent) else None
+
+
+_VARIABLES: Final[Mapping[str, Callable[[AssembleContext], str | None]]] = {
+    "provider": _option("provider"),
+    "model": _option("model"),
+    "cwd": _cwd,
+}
+"""The variables that the loop contributes to prompts (PROMPT-VAR-03)."""
 
 
 def _abort_error(agent_id: str, signal: CancelSignal) -> BaseException:

@@ -1,8 +1,9 @@
 """The driver: turns pending messages into turns and steps on the log.
 
 One run lasts from a wake until nothing is left to do. Its first stretch, inside the call that woke it, opens the turn
-and claims the first batch (AGENT-SEND-04). In every proposal the driver suspends once on purpose, right after the
-claim, so that everything later comes after that call and the code around it (AGENT-SEND-07).
+and claims the first batch (AGENT-SEND-04), and the assembly of the prompt begins there. In every proposal the driver
+suspends once on purpose, right after the assembly, so that everything later comes after that call and the code around
+it (AGENT-SEND-07).
 
 What closes steps and turns, and what settles the run, is synchronous: wherever a failure, an abort or a cancellation of
 the task by its host strikes, the log is balanced when it leaves the driver, and no call can come between the last look
@@ -31,12 +32,14 @@ from dshcore.agent import (
     Retry,
     Target,
 )
-from dshcore.agent_loop.agent import DrivenAgent, host_is_cancelling
-from dshcore.agent_loop.request import Failed, Requests
-from dshcore.agent_loop.tool_calls import calls_of, run_calls
+from dshcore.agent_loop.agent import DrivenAgent
+from dshcore.agent_loop.request import Failed, Prompt, Requests
+from dshcore.agent_loop.scheduling import Scheduler, calls_of
 from dshcore.cancel_signal import CancelSignal
+from dshcore.host import host_is_cancelling, is_contained
 from dshcore.json import JsonObject
 from dshcore.llm import LlmError, turn_failure
+from dshcore.system_prompt import AssembleContext, Assembly, SnapshotProjection, SystemPrompt, render_system
 
 Outcome: TypeAlias = Literal["completed", "max-tokens", "blocked"]
 """How a turn ends that neither failed nor was aborted."""
@@ -66,11 +69,19 @@ class Driver:
     """The driver of one agent.
 
     Args:
+        prompts: Assembles the prompts of its steps.
+        snapshots: Tells when the model has to be told of its runtime context.
         requests: Makes the agent's model requests.
+        scheduler: Runs the tool calls that the model asks for.
     """
 
-    def __init__(self, requests: Requests) -> None:
+    def __init__(
+        self, prompts: SystemPrompt, snapshots: SnapshotProjection, requests: Requests, scheduler: Scheduler
+    ) -> None:
+        self._prompts = prompts
+        self._snapshots = snapshots
         self._requests = requests
+        self._scheduler = scheduler
 
     async def run(self, agent: DrivenAgent) -> None:
         """Drive an agent until nothing is left to do.
@@ -153,9 +164,9 @@ class Driver:
         while True:
             signal.raise_if_aborted()
             batch = inbox.claim(target, turn.number)
-            await asyncio.sleep(0)  # AGENT-SEND-07: nothing later happens inside the call that woke the driver
-            signal.raise_if_aborted()  # stands behind the prompt assembly, where there is one
-            decision = await self._decide(agent, turn, batch)
+            assembly = await self._assemble(agent, signal)
+            signal.raise_if_aborted()
+            decision = await self._decide(agent, turn, batch, self._snapshots.due(assembly))
             signal.raise_if_aborted()
             if isinstance(decision, Reject):
                 return "blocked"
@@ -164,7 +175,7 @@ class Driver:
                     return turn.outcome  # LOOP-PRE-09: nothing is owed, and nothing was entered
                 if turn.opened == 0:
                     return "completed"  # LOOP-PRE-08
-            await self._run_step(agent, turn, decision.messages)
+            await self._run_step(agent, turn, decision.messages, assembly)
             signal.raise_if_aborted()
             target = "next-step"
             if turn.outcome is None or inbox.has_next_step:
@@ -174,15 +185,42 @@ class Driver:
             if not inbox.has_next_step:  # LOOP-STOP-02: the inbox alone decides
                 return turn.outcome
 
-    async def _decide(self, agent: DrivenAgent, turn: Turn, batch: tuple[JsonObject, ...]) -> PreStepDecision:
-        """Ask the listeners what the proposed step enters.
+    async def _assemble(self, agent: DrivenAgent, signal: CancelSignal) -> Assembly:
+        """Assemble the prompt of a proposal, and suspend: nothing later happens inside the call that woke the driver.
 
         Spec:
-            LOOP-PRE-02, LOOP-PRE-03, LOOP-PRE-04, LOOP-PRE-11, LOOP-STEP-01
+            REQ-PROMPT-01, REQ-PROMPT-02, PROMPT-ASM-04, AGENT-SEND-07
+        """
+        failure: BaseException | None = None
+        assembly = Assembly()
+        try:
+            assembly = await self._prompts.assemble(AssembleContext(scope=agent, agent=agent, signal=signal))
+        except BaseException as error:
+            if not is_contained(error):
+                raise
+            failure = error
+        await asyncio.sleep(0)
+        if failure is not None:
+            raise failure
+        return assembly
+
+    async def _decide(
+        self, agent: DrivenAgent, turn: Turn, batch: tuple[JsonObject, ...], snapshot: JsonObject | None
+    ) -> PreStepDecision:
+        """Ask the listeners what the proposed step enters.
+
+        Args:
+            agent: Whose step it is.
+            turn: The open turn.
+            batch: What was claimed for it.
+            snapshot: What the model has to be told of its runtime context; at the end of the default batch alone.
+
+        Spec:
+            LOOP-PRE-02, LOOP-PRE-03, LOOP-PRE-04, LOOP-PRE-11, LOOP-STEP-01, PROMPT-SNAP-01, PROMPT-SNAP-07
         """
 
         async def enter_all() -> PreStepDecision:
-            return Enter(batch)
+            return Enter(batch if snapshot is None else (*batch, snapshot))
 
         proposal = AgentPreStep(agent, turn.number, turn.opened + 1, batch, turn.signal)
         answer = agent.ctx.waterfall(AGENT_PRE_STEP, proposal, enter_all)
@@ -195,7 +233,7 @@ class Driver:
             case _:  # LOOP-PRE-11
                 raise TypeError(f"agent/pre-step was answered with {decision!r}: answer Enter(messages) or Reject()")
 
-    async def _run_step(self, agent: DrivenAgent, turn: Turn, entered: Sequence[object]) -> None:
+    async def _run_step(self, agent: DrivenAgent, turn: Turn, entered: Sequence[object], assembly: Assembly) -> None:
         """Open a step over its entered messages, run it, close it.
 
         Spec:
@@ -211,19 +249,22 @@ class Driver:
             for message in entered:  # CANCEL-PHASE-05: an abort does not cut the batch
                 session.append("user/message", message, surface_op="append")
             turn.signal.raise_if_aborted()
-            outcome = await self._answer(agent, turn)
+            outcome = await self._answer(agent, turn, assembly)
         finally:
             session.append("step/end", place)  # LOOP-APP-03: a refusal is the turn's failure
         if turn.outcome != "max-tokens":  # LOOP-END-02
             turn.outcome = outcome
 
-    async def _answer(self, agent: DrivenAgent, turn: Turn) -> Outcome | None:
+    async def _answer(self, agent: DrivenAgent, turn: Turn, assembly: Assembly) -> Outcome | None:
         """Get the model's answer, log it, and do what it asks for; answer the step's outcome, if it has one.
 
         Spec:
-            RERR-RETRY-01, RERR-RETRY-02, RERR-TERM-01, RERR-TERM-02, LOOP-MSG-01, LOOP-MSG-02, LOOP-END-01
+            REQ-PROMPT-01, REQ-PROMPT-02, RERR-RETRY-01, RERR-RETRY-02, RERR-RETRY-03, RERR-TERM-01, RERR-TERM-02,
+            LOOP-MSG-01, LOOP-MSG-02, LOOP-END-01, LOOP-CONC-01, CANCEL-MSG-01
         """
-        while isinstance(attempt := await self._requests.attempt(agent, turn.number, turn.opened, turn.signal), Failed):
+        prompt = Prompt(render_system(assembly), tuple(assembly.tools))
+        place = (agent, turn.number, turn.opened, turn.signal)
+        while isinstance(attempt := await self._requests.attempt(*place, prompt), Failed):
             if not await self._may_retry(agent, turn, attempt):
                 raise LlmError.from_facts(attempt.failure)
         agent.session.append(
@@ -237,7 +278,7 @@ class Driver:
         calls = calls_of(attempt.message)
         if not calls:
             return "completed"
-        concluded = await run_calls(agent, turn.number, turn.opened, turn.signal, calls)
+        concluded = await self._scheduler.run(*place, calls)
         return "completed" if concluded else None
 
     async def _may_retry(self, agent: DrivenAgent, turn: Turn, attempt: Failed) -> bool:

@@ -2,9 +2,6 @@
 
 One `Requests` serves one agent. Nothing about a request is kept beside the log but one fact: whether this agent has
 logged a header yet, which it does with its first request whatever the log holds (REQ-HEAD-01).
-
-Prompt assembly will hand its system text and its tool schemas in where header and request are built; without it both
-are absent from both (REQ-HEAD-03).
 """
 
 import asyncio
@@ -16,9 +13,10 @@ from typing import Final, cast
 from msgspec import UNSET
 
 from dshcore.agent import AGENT_REQUEST, AgentError, AgentOptions, AgentRequest
-from dshcore.agent_loop.agent import DrivenAgent, host_is_cancelling
+from dshcore.agent_loop.agent import DrivenAgent
 from dshcore.cancel_signal import CancelSignal
 from dshcore.errors import describe
+from dshcore.host import host_is_cancelling
 from dshcore.json import Json, JsonObject, same
 from dshcore.llm import (
     BlockAssembler,
@@ -107,6 +105,19 @@ class Failed:
     retry_policy: RetryPolicy | None
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What prompt assembly contributes to the requests of one step.
+
+    Attributes:
+        system: The system text; empty for none.
+        tools: ``{name, description, parameters}`` of each tool on offer.
+    """
+
+    system: str
+    tools: Sequence[JsonObject]
+
+
 class Requests:
     """The model requests of one agent.
 
@@ -122,7 +133,9 @@ class Requests:
         self._llm = llm
         self._has_logged_header = False
 
-    async def attempt(self, agent: DrivenAgent, turn: int, step: int, signal: CancelSignal) -> Answered | Failed:
+    async def attempt(
+        self, agent: DrivenAgent, turn: int, step: int, signal: CancelSignal, prompt: Prompt
+    ) -> Answered | Failed:
         """Make one request, and log what leads to it and what comes back.
 
         Args:
@@ -130,6 +143,7 @@ class Requests:
             turn: The open turn.
             step: The open step.
             signal: The turn's signal.
+            prompt: What the step's prompt assembly came to.
 
         Returns:
             The response, not yet logged as a message; or the failure that it ended in.
@@ -164,9 +178,18 @@ class Requests:
         signal.raise_if_aborted()
         if call is not None:
             config = call.config
-        self._log_header(config, call)
+        self._log_header(config, call, prompt)
         signal.raise_if_aborted()
-        request = mark_loop_built(GenerateOptions(config, history, signal=signal, session_id=self._session.id).freeze())
+        request = mark_loop_built(
+            GenerateOptions(
+                config,
+                history,
+                system=prompt.system or None,  # REQ-HEAD-03: what is empty is absent
+                tools=prompt.tools or None,
+                signal=signal,
+                session_id=self._session.id,
+            ).freeze()
+        )
         stream = self._llm.stream(request) if call is None else call.stream(request)
         return await self._receive(agent, _Attempt(turn, step, config, call, signal), stream)
 
@@ -203,7 +226,7 @@ class Requests:
                 return None
             raise
 
-    def _log_header(self, config: CallConfig, call: PreparedCall | None) -> None:
+    def _log_header(self, config: CallConfig, call: PreparedCall | None, prompt: Prompt) -> None:
         """Log the request header and context as far as they are due.
 
         Spec:
@@ -211,7 +234,12 @@ class Requests:
         """
         session = self._session
         header = canonical_header(
-            {"config": config.to_json(), "adapterDefaults": {} if call is None else call.adapter_defaults}
+            {
+                "config": config.to_json(),
+                "adapterDefaults": {} if call is None else call.adapter_defaults,
+                "system": prompt.system,
+                "tools": tuple(prompt.tools),
+            }
         )
         last = session.request_header()
         reason = "initial" if last is None else "change" if self._has_logged_header else "resume"

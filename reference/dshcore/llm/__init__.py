@@ -32,7 +32,7 @@ from dshcore.llm.messages import (
 )
 from dshcore.llm.models import ResolvedModel
 from dshcore.llm.runtime import LLM, LlmRuntime, PreparedCall
-from dshcore.llm.vocabulary import BLOCKS, FINISH_REASONS, SOURCES
+from dshcore.llm.vocabulary import BLOCKS, FINISH_REASONS, SOURCES, ToolCall
 
 __all__ = [
     "ADAPTERS_UPDATED",
@@ -63,6 +63,7 @@ __all__ = [
     "ResolvedModel",
     "ResolvesModels",
     "RetryPolicy",
+    "ToolCall",
     "assistant_message",
     "close_stream",
     "import_message",

@@ -10,6 +10,7 @@ from dshcore.llm.adapters import AdapterRegistry, ModelAdapter, Route
 from dshcore.llm.calls import CallConfig, GenerateOptions
 from dshcore.llm.failures import ABORTED_CODE, LlmError, normalise
 from dshcore.llm.models import complete, resolve_model
+from dshcore.prefix import Prefix
 
 _NO_SOURCE: Final = freeze({})
 
@@ -110,19 +111,29 @@ def _without_foreign_replay(
     Spec:
         ADAPTER-REPLAY-01
     """
-    # the one walk over all of history that a dispatch makes: nothing but a look for the member
-    with_state = [
-        at for at, message in enumerate(request.messages) if "replayState" in message.get("source", _NO_SOURCE)
-    ]
-    foreign = [at for at in with_state if not registry.serves(request.messages[at]["source"]["provider"], adapter)]
+    messages = request.messages
+    # history is not walked for this: it is long, and only grows (the other sequences are made by hand)
+    makers = messages.distinct(_state_of) if isinstance(messages, Prefix) else frozenset(map(_state_of, messages))
+    foreign = {maker for maker in makers if isinstance(maker, str) and not registry.serves(maker, adapter)}
     if not foreign:
         return request
-    shown = list(request.messages)
-    for at in foreign:
-        source = shown[at]["source"]
-        plain = {"kind": "model", "provider": source["provider"], "model": source["model"]}
-        shown[at] = freeze({**shown[at], "source": plain})
-    return request.copy(messages=tuple(shown))
+    return request.copy(
+        messages=tuple(_without_state(message) if _state_of(message) in foreign else message for message in messages)
+    )
+
+
+def _state_of(message: JsonObject) -> str | None:
+    """Answer the provider of whose adapter a message carries replay state, if it carries any."""
+    source = message.get("source", _NO_SOURCE)
+    provider: str | None = source["provider"] if "replayState" in source else None
+    return provider
+
+
+def _without_state(message: JsonObject) -> JsonObject:
+    source = message["source"]
+    plain = {"kind": "model", "provider": source["provider"], "model": source["model"]}
+    shown: JsonObject = freeze({**message, "source": plain})
+    return shown
 
 
 def _terminal(error: BaseException, request: GenerateOptions) -> JsonObject:

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import UNSET, UnsetType
 
 from dshcore.json import Json, JsonObject, same
-from dshcore.prefix import Prefix
+from dshcore.prefix import Growing, Prefix
 from dshcore.session.vocabulary import SURFACE_TYPES, AppendRefused, SessionEvent, is_array, is_count
 
 _REPLACE_KEYS: Final = {"op", "start", "end"}
@@ -68,7 +68,7 @@ class Surface:
 
     def __init__(self) -> None:
         self._events: list[SessionEvent] = []
-        self._messages: list[JsonObject] = []
+        self._messages: Growing[JsonObject] = Growing()
         self._generation = 0
 
     @property
@@ -127,7 +127,8 @@ class Surface:
         if place.replaces:
             self._events[place.first : place.last + 1] = [event]
             projected = (derive_event_message(node) for node in self._events)
-            self._messages = [message for message in projected if message is not None]
+            self._messages = Growing()
+            self._messages.extend(message for message in projected if message is not None)
             self._generation += 1  # SURF-OP-08
             return
         self._events.append(event)

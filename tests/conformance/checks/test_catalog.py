@@ -22,7 +22,7 @@ def test_nothing_given_selects_all() -> None:
 def test_by_name_contract_and_clause() -> None:
     """Names may leave out the kind; several selections add up, in the order of the catalog."""
     assert names(names=("queue", "scenario/plain-turn")) == ["scenario/plain-turn", "scenario/queue"]
-    assert names(contracts=("lifecycle",)) == ["scenario/create-and-dispose"]
+    assert names(contracts=("lifecycle",)) == ["scenario/create-and-dispose", "scenario/disposal-waits-for-the-turn"]
     assert "scenario/reject" in names(clauses=("LOOP-PRE-05",))
     assert names(clauses=("PER-LRU-01",)) == []
 
@@ -30,9 +30,9 @@ def test_by_name_contract_and_clause() -> None:
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        ({"names": ("plain-trun",)}, "there is no check 'plain-trun'; did you mean scenario/plain-turn?"),
+        ({"names": ("plain-trun",)}, "there is no check 'plain-trun'; did you mean scenario/plain-turn"),
         ({"contracts": ("inbx",)}, "there is no contract 'inbx'; did you mean inbox?"),
-        ({"contracts": ("zzz",)}, "there is no contract 'zzz'; known: cancellation, inbox"),
+        ({"contracts": ("zzz",)}, "there is no contract 'zzz'; known: cancellation, events, fold, inbox"),
     ],
 )
 def test_unknown_names(by: dict[str, tuple[str, ...]], message: str) -> None:

@@ -3,6 +3,7 @@ import re
 import pytest
 from click.testing import CliRunner, Result
 
+from dshconform.checks.catalog import all_checks
 from dshconform.cli import cli
 from dshconform.spec import load_specification
 
@@ -99,3 +100,35 @@ def test_an_unknown_contract_is_wrong_usage() -> None:
     result = CliRunner().invoke(cli, ["list", "checks", "--contract", "inbx"])
     assert result.exit_code == 2
     assert "did you mean inbox?" in result.stderr
+
+
+def test_contracts_are_listed_with_the_number_of_their_checks() -> None:
+    """So that `run --contract` can be given what exists."""
+    result = CliRunner().invoke(cli, ["list", "contracts"])
+    assert result.exit_code == 0
+    listed = dict(re.findall(r"(?m)^(\S.*?)  +(\d+)$", result.output))
+    assert "inbox" in listed
+    assert sum(map(int, listed.values())) == len(all_checks())
+
+
+def test_a_list_that_there_is_not_is_wrong_usage() -> None:
+    """Status 2, with the near miss."""
+    result = CliRunner().invoke(cli, ["list", "contract"])
+    assert result.exit_code == 2
+    assert "there is no list 'contract'; did you mean contracts?" in result.stderr
+
+
+def test_the_help_names_every_list_in_full() -> None:
+    """The help of the command and of the program agree, and no line of it is cut."""
+    own = CliRunner().invoke(cli, ["list", "--help"]).output
+    whole = CliRunner().invoke(cli, ["--help"]).output
+    told = "List clauses, checks, contracts or implementations."
+    assert told in own
+    assert told in whole
+    assert re.findall(r"(?m)^  (\w+)  ", own.partition("Commands:")[2]) == [
+        "checks",
+        "clauses",
+        "contracts",
+        "implementations",
+    ]
+    assert "..." not in own.partition("Commands:")[2]

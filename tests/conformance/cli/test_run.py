@@ -67,7 +67,7 @@ def test_an_implementation_that_does_nothing_fails(dshconform: Call) -> None:
     assert "verdict: not-conformant" in result.output
     assert "first difference: log agent/inbox/spliced is missing" in result.output
     assert "AGENT-SEND-01 · must · core" in result.output
-    replay = next(line for line in result.output.splitlines() if "replay: dshconform replay" in line)
+    replay = next(line for line in result.output.splitlines() if "replay: " in line)
     assert ".dshconform/failures/scenario-plain-turn.yaml -- " in replay
     assert Path(".dshconform/failures/scenario-plain-turn.yaml").exists()
 
@@ -140,7 +140,7 @@ def test_a_listed_deviation_of_an_adapter(dshconform: Call) -> None:
     """A ledger given with the command is used: a difference that it lists with `stop` is a deviation."""
     Path("deviations.yaml").write_text(
         "- clause: AGENT-SEND-01\n  check: scenario/plain-turn\n  at: log agent/inbox/spliced\n"
-        "  found: (nothing)\n  after: stop\n  reason: it does nothing yet\n  reviewed: '2026-01-01'\n",
+        "  found: {$absent: true}\n  after: stop\n  reason: it does nothing yet\n  reviewed: '2026-01-01'\n",
         encoding="utf-8",
     )
     result = dshconform("run", "--check", "plain-turn", "--deviations", "deviations.yaml", fake=("good",))

@@ -19,7 +19,25 @@ def test_what_to_fix_next(dshconform: Call) -> None:
     result = dshconform("smoke", fake=("good",))
     assert result.exit_code == 1, result.output
     told = " ".join(result.output.split())
-    assert "next: AGENT-SEND-01: log agent/inbox/spliced is missing (scenario/plain-turn); unlocks" in told
+    assert "next: AGENT-SEND-01" in told
+    assert ": log agent/inbox/spliced is missing" in told
+    assert "(scenario/plain-turn); unlocks" in told
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "more"), [("no-profile", ""), ("unknown-profile", "there is no profile 'cor'; did you mean core?")]
+)
+def test_nothing_ran(dshconform: Call, behaviour: str, more: str) -> None:
+    """Without the profile `core` nothing is said of the implementation: what to declare, and status 3."""
+    result = dshconform("smoke", fake=(behaviour,))
+    assert result.exit_code == 3, result.output
+    assert "next: declare the profile `core`" in result.output
+    assert more in result.output
+    assert "nothing to fix" not in result.output
+    run = dshconform("run", "--check", "plain-turn", fake=(behaviour,))
+    assert run.exit_code == 3, run.output
+    assert "profile core is not declared (1)" in run.output
+    assert "verdict: unknown" in run.output
 
 
 def test_the_adapter_comes_first(dshconform: Call) -> None:
@@ -62,8 +80,9 @@ def test_commands_of_a_contract_are_replayed(dshconform: Call) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("contract: inbx\nsteps: []\n", "there is no contract 'inbx'; did you mean inbox?"),
+        ("contract: inbx\nsteps: [{do: agent.inspect}]\n", "there is no contract 'inbx'; did you mean inbox?"),
         ("contract: inbox\nsteps: 1\n", "`steps` must be a list of commands"),
+        ("contract: inbox\nsteps: []\n", "`steps` must be a list of commands, at least one"),
         ("contract: inbox\nsteps: [{do: agent.fly}]\n", "agent.fly"),
         ("scenario: x\n", "`steps` must be a list"),
         ("a: [", "file.yaml"),

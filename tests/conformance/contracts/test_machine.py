@@ -8,8 +8,9 @@ from typeguard import suppress_type_checks
 from dshconform.contracts import inbox_commands as write
 from dshconform.contracts.inbox import InboxModel
 from dshconform.contracts.machine import MachineCheck
-from dshconform.contracts.replay import replay_commands
+from dshconform.contracts.replay import Example, replay_commands
 from dshconform.links.in_process import InProcessLink
+from dshconform.links.link import AdapterFault
 from dshconform.protocol.json_value import JsonMap
 from dshconform.protocol.messages import Command, Reply
 from dshconform.running.check import Outcome, RunContext
@@ -42,7 +43,9 @@ def run_on(adapter: FakeAdapter, *, ledger: Ledger | None = None, seed: int = 1,
         progress=lambda _: None,
     )
     with suppress_type_checks():  # thousands of commands; the types are checked where single ones are performed
-        return CHECK.run(context)
+        outcome = Outcome(check=CHECK.name)
+        CHECK.run(context, outcome)
+        return outcome
 
 
 def listed(**members: object) -> Ledger:
@@ -141,7 +144,7 @@ def test_a_variant_is_met_where_the_model_takes_its_switch() -> None:
     outcome = run("idle cancel keeps", ledger=ledger)
     assert outcome.failures == []
     assert list(ledger.deviating()) == ["CANCEL-IDLE-02"]
-    assert run("idle cancel keeps").failures[0].difference.clauses == ("CANCEL-IDLE-02",)
+    assert run("idle cancel keeps").failures[0].difference.clauses[0] == "CANCEL-IDLE-02"
 
 
 def test_what_is_met_while_minimising_counts_for_nothing() -> None:
@@ -151,6 +154,48 @@ def test_what_is_met_while_minimising_counts_for_nothing() -> None:
     outcome = run(ledger=ledger)
     assert outcome.failures[0].difference.clauses == ("CANCEL-IDLE-02",)
     assert ledger.met == {}
+
+
+class Dying(FakeAdapter):
+    """An implementation whose adapter dies in a world of that number."""
+
+    def __init__(self, *wrong: str, world: int) -> None:
+        super().__init__(*wrong)
+        self.left = world
+
+    def handle(self, command: Command) -> Reply:
+        self.left -= command.op == "world.open"
+        if not self.left:
+            raise OSError("out of cheese")
+        return super().handle(command)
+
+
+def cut_short(*wrong: str, world: int) -> Outcome:
+    outcome = Outcome(check=CHECK.name)
+    context = RunContext(
+        link=InProcessLink(Dying(*wrong, world=world)), ledger=Ledger(), seed=1, examples=0, progress=lambda _: None
+    )
+    with suppress_type_checks(), pytest.raises(AdapterFault):
+        CHECK.run(context, outcome)
+    return outcome
+
+
+def test_what_held_before_a_fault_counts() -> None:
+    """The worlds before, and the one in which the adapter died."""
+    outcome = cut_short(world=4)
+    assert outcome.examples == 4
+    assert outcome.held
+
+
+def test_a_difference_survives_a_fault_while_it_is_minimised() -> None:
+    """It is told as it was met, and as not tried again."""
+    whole = run("cause told").failures[0]
+    found = next(world for world in range(2, 40) if cut_short("cause told", world=world).failures)
+    outcome = cut_short("cause told", world=found + 6)
+    (failure,) = outcome.failures
+    assert failure.difference.clauses == whole.difference.clauses
+    assert failure.reproduced is None
+    assert len(failure.document["steps"]) == failure.found_after == whole.found_after  # type: ignore[arg-type]
 
 
 class Closed(FakeAdapter):
@@ -172,19 +217,10 @@ def test_a_world_that_does_not_open_ends_the_run() -> None:
     assert set(outcome.not_run) == set(CHECK.clauses)
 
 
-def test_a_replay_stops_where_it_is_told_to() -> None:
-    """`until` counts commands, and every exchange is shown."""
-    shown: list[str] = []
-    commands = [write.inject("a"), write.followup("b"), write.end()]
-    link = InProcessLink(FakeAdapter())
-    example = replay_commands(InboxModel(), commands, link, Ledger(), 2, show=lambda one: shown.append(one.step.op))
-    assert example.performed == commands[:2]
-    assert shown[-4:] == ["agent.inject", "agent.inspect", "agent.followup", "agent.inspect"]
-
-
 def test_a_replay_leaves_out_what_makes_no_sense() -> None:
     """Commands that are not legal where they stand are passed over, as the minimiser needs it."""
     commands = [write.end(), write.followup("b"), write.end(), write.end()]
-    example = replay_commands(InboxModel(), commands, InProcessLink(FakeAdapter()), Ledger())
+    example = Example(InboxModel(), InProcessLink(FakeAdapter()), Ledger())
+    assert example.replay(commands) == [(1, commands[0]), (4, commands[3])]
     assert example.difference is None
     assert example.performed == commands[1:3]

@@ -23,7 +23,14 @@ def say(text: str) -> None:
 
 def reply(command: Message, **members: Any) -> str:
     outcome = {} if members.keys() & {"result", "error", "fault"} else {"result": None}
-    return json.dumps({"id": command["id"], "observed": [], "open": []} | outcome | members) + "\n"
+    told = [] if command["op"] == "hello" else [returned(command, outcome | members)]
+    return json.dumps({"id": command["id"], "observed": told, "open": []} | outcome | members) + "\n"
+
+
+def returned(command: Message, members: Message) -> Message:
+    """The row that every command has."""
+    outcome = {name: members[name] for name in ("result", "error") if name in members}
+    return {"on": "return", "op": command["op"]} | (outcome or {"result": None})
 
 
 def row(command: Message, observed: Message) -> str:
@@ -119,6 +126,7 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "row-with-both": lambda command: say(row(command, {"on": "return", "op": "x", "result": 1, "error": {"value": 1}})),
     "formless-error": lambda command: say(reply(command, error={"message": "no type"})),
     "formless-error-in-row": lambda command: say(row(command, {"on": "task", "task": "t1", "error": {"type": "E"}})),
+    "no-return": lambda command: say(reply(command, observed=[])),
     "gate-from-nowhere": lambda command: say(reply(command, open=["g9"])),
     "fault": lambda command: say(reply(command, fault="unknown operation")),
     "unsettled": lambda command: say(reply(command, fault="unsettled")),
@@ -128,6 +136,8 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "talk-at-the-end": good,
     "another-version": good,
     "no-greeting": good,
+    "no-profile": good,
+    "unknown-profile": good,
     "dead-on-arrival": good,
 }
 
@@ -146,6 +156,10 @@ def main(behaviour: str, trigger: str = "misbehave") -> None:
                 hello["protocol"] = 2
             elif behaviour == "no-greeting":
                 del hello["implementation"]
+            elif behaviour == "no-profile":
+                hello["profiles"] = []
+            elif behaviour == "unknown-profile":
+                hello["profiles"] = ["cor", "context"]
             say(reply(command, result=hello))
         else:
             good(command)

@@ -27,7 +27,10 @@ class FakeAdapter:
             return Reply(id=command.id, result=self.hello)
         reply = self.replies.pop(0)
         outcome = {} if reply.keys() & {"result", "error", "fault"} else {"result": None}
-        return Reply(**({"id": command.id} | outcome | reply))
+        members = {"id": command.id} | outcome | reply
+        told = {name: members[name] for name in ("result", "error") if name in members}
+        row = {"on": "return", "op": command.op, **told}
+        return Reply(**{**members, "observed": [*reply.get("observed", []), row]})
 
     def close(self) -> None:
         self.closed += 1
@@ -78,6 +81,55 @@ def test_a_broken_promise_is_named(reply: dict[str, Any], kind: str, words: list
     with pytest.raises(AdapterFault) as again:
         link.call("any")
     assert again.value is caught.value
+
+
+RETURN = {"on": "return", "op": "any", "result": 1}
+
+
+class Verbatim(FakeAdapter):
+    """Adds no row of its own."""
+
+    def handle(self, command: Command) -> Reply:
+        return super().handle(command) if command.op == "hello" else Reply(id=command.id, **self.replies.pop(0))
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ({"result": 1, "observed": []}, "no `return` rows"),
+        ({"result": 1, "observed": [RETURN | {"at": "0"}]}, "no `return` rows"),
+        ({"result": 1, "observed": [RETURN | {"part": "f", "n": 1}]}, "no `return` rows"),
+        ({"result": 1, "observed": [RETURN, RETURN]}, "2 `return` rows"),
+        ({"result": 1, "observed": [RETURN | {"op": "other"}]}, "`return` row is of 'other'"),
+        ({"result": 2, "observed": [RETURN]}, "does not tell what the reply does"),
+        ({"error": {"value": 1}, "observed": [RETURN]}, "does not tell what the reply does"),
+    ],
+)
+def test_a_command_has_one_return_row_that_agrees_with_its_reply(reply: dict[str, Any], words: str) -> None:
+    """Otherwise the adapter is at fault, not the implementation."""
+    link = InProcessLink(Verbatim(reply))
+    with pytest.raises(AdapterFault, match=words) as caught:
+        link.call("any")
+    assert caught.value.kind == "malformed"
+    assert "command 2 (any)" in caught.value.message
+
+
+def test_a_command_that_cannot_be_executed_has_a_remedy() -> None:
+    """A core operation cannot be left undeclared: other checks can be run by name."""
+    with pytest.raises(AdapterFault) as caught:
+        InProcessLink(FakeAdapter({"fault": "no such op"})).call("any")
+    assert "`--check`" in caught.value.remedy
+
+
+def test_answers_to_gates_and_the_end_of_a_world_have_no_return_row() -> None:
+    """They are in order without."""
+    adapter = Verbatim(
+        {"result": 1, "observed": [RETURN, gate("g1")], "open": ["g1"]}, {"result": None}, {"result": None}
+    )
+    with InProcessLink(adapter) as link:
+        link.call("any")
+        assert link.call("gate.resolve", {"gate": "g1"}).observed == []
+        assert link.call("world.close").observed == []
 
 
 def test_an_empty_list_of_late_rows_is_no_late_row() -> None:
@@ -134,7 +186,7 @@ def test_a_bad_greeting_closes_the_adapter(hello: Any, words: str) -> None:
 def test_rows_are_checked_where_asked_for(row: dict[str, Any], words: str) -> None:
     """A typed link holds an in-process adapter to the types of the wire; an untyped one hands on what it gets."""
     with InProcessLink(FakeAdapter({"observed": [row]})) as link:
-        assert link.call("any").observed == [row]
+        assert link.call("any").observed[0] == row
     link = InProcessLink(FakeAdapter({"observed": [row]}), typed=True)
     with pytest.raises(AdapterFault, match=words) as caught:
         link.call("any")

@@ -141,6 +141,31 @@ GOOD_COMMANDS: Final[dict[str, tuple[str, Message]]] = {
         {"as": "l", "event": "my/event", "fn": {"$fn": "f", "do": [{"do": "next"}], "when": {"anything": 1}}},
     ),
     "the same function again": ("listen", {"as": "m", "event": "session/event", "fn": {"$fn": "f"}}),
+    "agent of the call": (
+        "listen",
+        {
+            "as": "l",
+            "event": "tools/result",
+            "fn": {
+                "$fn": "f",
+                "do": [
+                    {"op": "inbox.clear", "args": {"agent": {"$arg": "agent"}}},
+                    {"op": "tool.schemas", "args": {"scope": {"agent": {"$arg": "agent"}}}},
+                ],
+            },
+        },
+    ),
+    "session of the call": (
+        "listen",
+        {
+            "as": "l",
+            "event": "session/created",
+            "fn": {
+                "$fn": "f",
+                "do": [{"op": "session.read", "args": {"session": {"$arg": "session"}, "what": ["seq"]}}],
+            },
+        },
+    ),
     "signal of the call": ("signal.read", {"signal": "s"}),
     "create": (
         "agent.create",

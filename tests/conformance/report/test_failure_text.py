@@ -1,5 +1,7 @@
 """A failure as a person reads it, at 80 columns."""
 
+import pytest
+
 from dshconform.report.failure_text import failure_lines, side_by_side
 from dshconform.running.check import Failure
 from dshconform.running.step import Step
@@ -42,10 +44,30 @@ def test_what_is_not_deterministic_is_said() -> None:
     assert "replay:" not in text
 
 
+def test_what_could_not_be_tried_again_is_said() -> None:
+    """The run was cut short before: nothing is known of whether it comes again."""
+    text = "\n".join(failure_lines(failure(reproduced=None), CLAUSES, None))
+    assert "not tried again, and not minimised: the run was cut short" in text
+    assert "not deterministic" not in text
+
+
 def test_no_clause_is_blamed() -> None:
     """A prerequisite that failed says that it is one."""
     blameless = Difference((), "x", None, (), 1, 2, "x differs")
     assert next(iter(failure_lines(failure(difference=blameless), CLAUSES, None))).startswith("no clause is blamed")
+
+
+@pytest.mark.parametrize("short", [0, 20, 30, 45, 100])
+def test_the_place_where_two_rows_part_is_seen(short: int) -> None:
+    """Of the pair that differs both sides are cut so that the difference stands in them."""
+    same = "log x " + "a" * short
+    pairs = ((same + "bbb", same + "ccc"), (same + "one" + "d" * 50, same + "two" + "d" * 50), (same, same))
+    lines = list(side_by_side(Alignment(pairs, 1)))
+    [differing] = [line for line in lines if line.startswith("  > ")]
+    assert "one" in differing[:42]
+    assert "two" in differing[42:]
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith("    log x ")
 
 
 def test_rows_far_from_the_difference_are_left_out() -> None:

@@ -36,6 +36,11 @@ class ScriptedAdapter:
         assert isinstance(observed, list)
         assert isinstance(open_gates, list)
         rows: list[Row] = [dict(row) for row in observed]
+        if command.op != "world.close" and not any(row["on"] == "return" for row in rows):
+            outcome: JsonMap = (
+                {"error": scripted["error"]} if "error" in scripted else {"result": scripted.get("result")}
+            )
+            rows.append({"on": "return", "op": command.op, **outcome})
         names = [str(name) for name in open_gates]
         if "error" in scripted:
             error = scripted["error"]

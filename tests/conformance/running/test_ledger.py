@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dshconform.running.ledger import Deviation, Ledger, LedgerError, read_ledger
-from dshconform.trace.pattern import Difference
+from dshconform.trace.pattern import MISSING, Difference
 
 ENTRY = Deviation(
     clause="LOG-EVT-03",
@@ -25,6 +26,8 @@ TEXT = """
   reason: because
   reviewed: '2026-01-01'
 """
+AT = "  at: log turn/end.event.data.reason\n"
+FOUND = "  found: {kind: aborted}\n"
 
 
 def difference(**changes: object) -> Difference:
@@ -59,6 +62,15 @@ def test_anything_else_is_not(changes: dict[str, object]) -> None:
     assert ledger.deviating() == {}
 
 
+def test_a_missing_row_is_told_from_a_text_that_reads_like_it() -> None:
+    """`$absent` in an entry means that nothing is there; a pattern for a value does not."""
+    absent = Ledger([msgspec.structs.replace(ENTRY, found={"$absent": True})])
+    assert absent.accepts(difference(found=MISSING))
+    assert not absent.accepts(difference(found="(nothing)"))
+    for found in ("(nothing)", {"$any": True}):
+        assert not Ledger([msgspec.structs.replace(ENTRY, found=found)]).accepts(difference(found=MISSING))
+
+
 def test_an_entry_that_was_not_met_is_stale_once_its_check_ran() -> None:
     """A deviation that has gone is reported; one whose check did not run is not."""
     ledger = Ledger([ENTRY])
@@ -75,17 +87,39 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert read_ledger(None, {}, [], {}).entries == ()
 
 
+def test_a_variant_is_read(tmp_path: Path) -> None:
+    """It names the switch of a model in place of what is found somewhere."""
+    file = tmp_path / "deviations.yaml"
+    text = TEXT.replace(AT + FOUND + "  after: accept\n", "  after: variant\n  variant: switch\n")
+    file.write_text(text, encoding="utf-8")
+    ledger = read_ledger(file, {"LOG-EVT-03": None}, ["scenario/x"], {"switch": "LOG-EVT-03"})
+    assert [entry.title for entry in ledger.entries] == ["LOG-EVT-03 as switch"]
+    assert list(ledger.variants()) == ["switch"]
+    assert not ledger.accepts(difference())
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("LOG-EVT-03", "LOG-EVT-99", "entry 1: there is no clause 'LOG-EVT-99'"),
-        ("scenario/x", "scenario/y", "entry 1: there is no check 'scenario/y'"),
-        ("accept", "variant", "entry 1: `variant` belongs to `after: variant`"),
+        ("LOG-EVT-03", "LOG-EVT-99", "entry 1: there is no clause 'LOG-EVT-99'; did you mean LOG-EVT-03?"),
+        ("scenario/x", "scenario/y", "entry 1: there is no check 'scenario/y'; did you mean scenario/x?"),
+        ("accept", "variant", "entry 1: `after: variant` goes with `variant`, not with `at` and `found`"),
+        ("after: accept", "after: accept\n  variant: known-switch", "`after: accept` goes with `at` and `found`"),
+        (FOUND, "", "`after: accept` goes with `at` and `found`"),
+        (AT, "", "`after: accept` goes with `at` and `found`"),
+        (AT + FOUND + "  after: accept\n", "  after: variant\n", "`after: variant` goes with `variant`"),
         (
-            "after: accept",
-            "after: variant\n  variant: known-switch",
+            AT + FOUND + "  after: accept\n",
+            "  after: variant\n  variant: known-switch\n",
             "no model declares the variant 'known-switch' for LOG-EVT-03; known: known-switch \\(LOG-EVT-02\\)",
         ),
+        ("'2026-01-01'", "yesterday", "entry 1: `reviewed` is a day as YYYY-MM-DD, not 'yesterday'"),
+        ("'2026-01-01'", "20260101", "Expected `str`, got `int`"),
+        ("{kind: aborted}", "{kind: {$type: bogus}}", "`found` is no pattern: unknown \\$type 'bogus'"),
+        ("{kind: aborted}", "{kind: {$regex: x}}", "`found` is no pattern: unknown special form '\\$regex'"),
+        (TEXT, TEXT + TEXT, "entry 2: entry 1 says the same already"),
+        (TEXT, "", "a ledger is a list of deviations; one without any is `\\[\\]`"),
+        (TEXT, "- a: [", "^(?!.*yaml.*deviations.yaml: )"),
         ("because", "''", "entry 1: a deviation needs a reason"),
         ("{kind: aborted}", "{$type: thing}", "entry 1: `found` is no pattern: unknown \\$type 'thing'"),
         ("after:", "afterwards:", "unknown field `afterwards`"),

@@ -1,48 +1,14 @@
 """From outcomes to statuses, counts and a verdict, over a fixed denominator."""
 
-from dataclasses import dataclass
-
 import pytest
 
-from dshconform.protocol.messages import Hello, ImplementationInfo
-from dshconform.running.check import Failure, Outcome, RunContext
+from dshconform.protocol.messages import Hello
+from dshconform.running.check import Outcome
 from dshconform.running.ledger import Deviation, Ledger
-from dshconform.running.verdict import EXIT_STATUS, Judgement, Status, Verdict, judge
-from dshconform.spec.clause import Clause, Level, Profile
-from dshconform.trace.compare import Alignment
+from dshconform.running.verdict import EXIT_STATUS, Judgement, Status, Verdict, judge, violates
+from dshconform.spec.clause import Level, Profile
 from dshconform.trace.invariants import INVARIANTS
-from dshconform.trace.pattern import Difference
-
-
-def clause(identity: str, level: Level = Level.MUST, profile: Profile = Profile.CORE) -> Clause:
-    return Clause(
-        id=identity,
-        level=level,
-        profile=profile,
-        text="",
-        observe="",
-        violation="",
-        basis="",
-        section="",
-        page="",
-        line=1,
-    )
-
-
-@dataclass(frozen=True)
-class FakeCheck:
-    name: str
-    clauses: tuple[str, ...]
-    contract: str = "turn"
-    profile: str = "core"
-    features: tuple[str, ...] = ()
-
-    def worlds(self, examples: int) -> int:
-        return examples
-
-    def run(self, context: RunContext) -> Outcome:
-        raise NotImplementedError
-
+from tests.conformance.running.judging import FakeCheck, clause, failure, hello
 
 SPECIFICATION = [
     clause("A-A-01"),
@@ -56,16 +22,6 @@ OTHER = FakeCheck("scenario/two", ("A-A-02",))
 ENTRY = Deviation(
     clause="A-A-01", check="scenario/one", at="place", found=1, after="accept", reason="why", reviewed="2026-01-01"
 )
-
-
-def hello(*profiles: str) -> Hello:
-    info = ImplementationInfo(name="fake", version="1", language="python")
-    return Hello(protocol=1, implementation=info, profiles=list(profiles or ("core",)))
-
-
-def failure(*clauses: str) -> Failure:
-    difference = Difference(clauses, "place", 1, (), 2, 1, "place differs")
-    return Failure(difference=difference, steps=(), rows=Alignment(), document={})
 
 
 def judged(
@@ -155,15 +111,15 @@ def test_an_invariant_that_was_never_reached() -> None:
     """In a whole run that makes the verdict unknown; a part of the checks need not reach it."""
     assert INVARIANTS
     watched = INVARIANTS[0].clauses[0]
-    for selected, reason, verdict in (
-        ((CHECK, OTHER), "the run was cut short", Verdict.UNKNOWN),
-        ((OTHER,), "not selected", Verdict.CONFORMANT),
+    for selected, outcomes, reason, verdict in (
+        ((CHECK, OTHER), (ONE, TWO), "never reached", Verdict.UNKNOWN),
+        ((OTHER,), (TWO,), "not selected", Verdict.CONFORMANT),
     ):
         judgement = judge(
             specification=[clause(watched)],
             checks=(CHECK, OTHER),
             selected=selected,
-            outcomes=(),
+            outcomes=outcomes,
             hello=hello(),
             ledger=Ledger(),
             complete=True,
@@ -186,6 +142,76 @@ def test_a_stale_entry_fails_its_clause() -> None:
     judgement = judged(ONE, TWO, ledger=Ledger([ENTRY]))
     assert judgement.verdict is Verdict.NOT_CONFORMANT
     assert judgement.stale == (ENTRY,)
+    reason = "the listed deviation A-A-01 at place has gone: remove it from the ledger"
+    assert statuses(judgement)["A-A-01"] == (Status.FAIL, reason)
+
+
+def test_of_several_clauses_that_are_blamed_one_fails() -> None:
+    """The first, which demands just what differs; of the others nothing is known, not even where they held."""
+    failed = Outcome(check="scenario/one", held={"A-A-02": 1}, failures=[failure("A-A-01", "A-A-02", "A-A-03")])
+    judgement = judged(failed, TWO)
+    assert statuses(judgement) | {"U-U-01": None} == {
+        "A-A-01": (Status.FAIL, "scenario/one: place differs"),
+        "A-A-02": (Status.NOT_RUN, "blamed together with A-A-01"),
+        "A-A-03": (Status.NOT_RUN, "blamed together with A-A-01"),
+        "U-U-01": None,
+    }
+    assert judgement.verdict is Verdict.NOT_CONFORMANT
+
+
+def test_a_should_that_is_blamed_first_leaves_the_others_alone() -> None:
+    """An implementation that does not follow advice is not accused of more, nor does its verdict become unknown."""
+    judgement = judged(Outcome(check="scenario/one", held=ONE.held, failures=[failure("A-A-03", "A-A-01")]), TWO)
+    assert statuses(judgement)["A-A-03"][0] is Status.ADVICE
+    assert statuses(judgement)["A-A-01"][0] is Status.PASS
+    assert judgement.verdict is Verdict.CONFORMANT
+
+
+@pytest.mark.parametrize(
+    ("clauses", "violated"), [(("A-A-03",), False), (("A-A-03", "A-A-01"), False), (("A-A-01",), True), ((), True)]
+)
+def test_what_only_shoulds_are_blamed_for_is_advice(clauses: tuple[str, ...], violated: bool) -> None:
+    """A difference that nobody is blamed for is none: something did not work."""
+    known = {one.id: one for one in SPECIFICATION}
+    assert violates(Outcome(check="scenario/one", failures=[failure(*clauses)]), known) is violated
+    assert not violates(ONE, known)
+
+
+def test_a_run_in_which_no_check_ran_proves_nothing() -> None:
+    """Without outcomes the verdict is unknown, and every clause says what was not declared."""
+    watched = INVARIANTS[0].clauses[0]
+    tools = FakeCheck("scenario/three", ("T-T-01", watched), profile="tools")
+    for profiles in ((), ("bogus",), ("tools",)):
+        declared = Hello(protocol=1, implementation=hello().implementation, profiles=list(profiles))
+        judgement = judge(
+            specification=[*SPECIFICATION, clause(watched)],
+            checks=(CHECK, OTHER, tools),
+            selected=(CHECK, OTHER, tools),
+            outcomes=[] if profiles != ("tools",) else [Outcome(check="scenario/three", held={watched: 1})],
+            hello=declared,
+            ledger=Ledger(),
+            complete=True,
+        )
+        assert statuses(judgement)["A-A-01"] == (Status.NOT_RUN, "profile core is not declared")
+        assert judgement.verdict is Verdict.UNKNOWN
+
+
+def test_an_invariant_does_not_hide_what_was_not_declared() -> None:
+    """A clause that an invariant watches too is excused where no check can reach it."""
+    watched = INVARIANTS[0].clauses[0]
+    tools = FakeCheck("scenario/three", (watched,), profile="tools")
+    for checks, profile in (((CHECK, OTHER, tools), Profile.CORE), ((CHECK, OTHER), Profile.TOOLS)):
+        judgement = judge(
+            specification=[clause(watched, profile=profile)],
+            checks=checks,
+            selected=checks,
+            outcomes=(ONE, TWO),
+            hello=hello(),
+            ledger=Ledger(),
+            complete=True,
+        )
+        assert statuses(judgement)[watched] == (Status.NOT_RUN, "profile tools is not declared")
+        assert judgement.verdict is Verdict.CONFORMANT
 
 
 def test_a_run_that_was_cut_short_proves_nothing_good() -> None:

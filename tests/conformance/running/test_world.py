@@ -70,7 +70,7 @@ def test_a_gate_that_nobody_announced_is_the_adapters_fault() -> None:
         (REFUSED, {"result": 1}, "agent.inspect error", MISSING, REFUSED["error"]),
         (REFUSED, {"error": {"message": "yes"}}, "agent.inspect error", "yes", "no"),
         ({"open": []}, {"open": ("x/y",)}, "agent.inspect open gates", "x/y", MISSING),
-        ({}, {"rows": read_rows([{"task": "t"}])}, "task t", "task t", MISSING),
+        ({}, {"rows": read_rows([{"return": "agent.inspect"}, {"task": "t"}])}, "task t", "task t", MISSING),
     ],
 )
 def test_what_differs_is_named(
@@ -96,6 +96,6 @@ def test_a_step_holds_its_clauses_only_by_what_it_demands() -> None:
     bare = step()
     assert opened.perform(bare) is None
     assert (opened.matching.held, bare.expect.cited()) == ({}, [])
-    demanding = step(rows=())
+    demanding = step(rows=read_rows([{"return": "agent.inspect"}]))
     assert opened.perform(demanding) is None
     assert (opened.matching.held, demanding.expect.cited()) == ({"A-A-01": 1}, ["A-A-01"])

@@ -75,7 +75,7 @@ class _Writer:
                 return {**self.place, "chunk": {"type": written, **reason}}
             case "assistant/message":
                 self.answers += 1
-                content = [{"type": "text", "text": text} for text in written["content"]]
+                content = [_block(text) for text in written["content"]]
                 source = {"kind": "model", "provider": "mock", "model": "m1"}
                 made = {"id": f"answer {self.answers}", "role": "assistant", "content": content, "source": source}
                 return {**{key: value for key, value in written.items() if key != "content"}, "message": made}
@@ -89,3 +89,10 @@ class _Writer:
                 return {**self.place, "message": made}
             case _:
                 return written
+
+
+def _block(text: str) -> dict[str, str]:
+    """A block of an answer: a text, or a call that is told by its id."""
+    if text.startswith("call:"):
+        return {"type": "tool-call", "id": text.removeprefix("call:"), "name": "echo", "arguments": "{}"}
+    return {"type": "text", "text": text}

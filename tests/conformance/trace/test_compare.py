@@ -44,19 +44,19 @@ def test_equal_lists_have_no_difference_and_every_clause_holds() -> None:
         ),
         (
             [log("turn/start", turn=1), log("turn/end", turn=1)],
-            ("A-A-02",),
+            ("A-A-02", "S-S-01"),
             "log step/start",
             "log step/start is missing: log turn/end stands in its place",
         ),
         (
             [log("turn/start", turn=1), log("step/start")],
-            ("A-A-03",),
+            ("A-A-03", "S-S-01"),
             "log turn/end",
             "log turn/end is missing",
         ),
         (
             [log("turn/start", turn=1), log("x"), log("step/start"), log("turn/end", turn=1)],
-            ("A-A-02",),
+            ("A-A-02", "S-S-01"),
             "log x",
             "log x is not expected here",
         ),
@@ -94,3 +94,28 @@ def test_alignment_puts_alike_rows_beside_each_other_and_marks_the_first_differe
         ("log turn/end {turn: 1}", MISSING),
     )
     assert rows.first == 1
+
+
+def test_alignment_shows_what_makes_the_difference() -> None:
+    """An error beside a result, a member that must be absent and one too many in an exact object are all shown."""
+    expected = read_rows(
+        [
+            {"return": "agent.send", "result": {"$by": "A-A-01", "is": None}},
+            {"log": "turn/end", "data": {"$by": "A-A-02", "is": {"turn": 1, "reason": {"$absent": True}}}},
+            {"log": "x", "data": {"$exact": {"turn": 1}}},
+            {"task": "t"},
+        ]
+    )
+    observed: list[JsonMap] = [
+        {"on": "return", "op": "agent.send", "error": {"message": "no"}, "at": "0"},
+        log("turn/end", turn=1, reason=3, more=2),
+        log("x", turn=1, more=2),
+        {"on": "task", "task": "t", "error": {"message": "no"}},
+    ]
+    rows = align(expected, observed, lambda _: False)
+    assert [right for _, right in rows.pairs] == [
+        "return agent.send error={message: no}",
+        "log turn/end {turn: 1, reason: 3, more: 2}",
+        "log x {turn: 1, more: 2}",
+        "task t error={message: no}",
+    ]

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dshconform.protocol.json_value import Json
+from dshconform.protocol.json_value import Json, same
 from dshconform.trace.pattern import (
     MISSING,
     Difference,
     Matching,
     PatternError,
+    check_pattern,
     clauses_in,
     plain,
-    same,
 )
 
 JSON = st.recursive(
@@ -56,6 +56,8 @@ def test_same_is_equality_of_json(one: Json, other: Json) -> None:
         ({"$exact": {"a": 1}}, {"a": 1, "b": 2}, ("b",), MISSING, 2),
         ({"$type": "integer"}, True, (), {"$type": "integer"}, True),
         ({"$oneOf": [1, 2]}, 3, (), {"$oneOf": [1, 2]}, 3),
+        ({"$starts": "ab"}, "ac", (), {"$starts": "ab"}, "ac"),
+        ({"$starts": "ab"}, 3, (), {"$starts": "ab"}, 3),
     ],
 )
 def test_the_first_difference_is_named(
@@ -77,6 +79,7 @@ def test_the_first_difference_is_named(
         ({"$any": True}, None),
         ({"$exact": {"a": {"$any": True}}}, {"a": 1}),
         ({"$oneOf": [{"$type": "string"}, None]}, "x"),
+        ({"$starts": "ab"}, "abc"),
         ([1, {"$any": True}], (1, [])),
         ({"$value": "undefined"}, {"$value": "undefined"}),
     ],
@@ -125,12 +128,76 @@ def test_a_tolerated_difference_is_taken_for_the_expected_value() -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    [{"$type": "thing"}, {"$exact": 1}, {"$oneOf": 1}, {"$bind": 1}, {"$by": 1, "is": 1}, {"$absent": True}],
+    [
+        {"$type": "thing"},
+        {"$exact": 1},
+        {"$exact": {"$any": True}},
+        {"$oneOf": 1},
+        {"$starts": 1},
+        {"$bind": 1},
+        {"$by": 1, "is": 1},
+        {"$by": "A-A-01"},
+        {"$absent": True},
+        [{"$absent": True}],
+        {"$regex": 3},
+        {"a": {"$by": "A-A-01", "is": [{"$type": "thing"}]}},
+        {"$oneOf": [{"$starts": 1}]},
+        {"$exact": {"a": {"$regex": 3}}},
+    ],
 )
 def test_a_malformed_pattern_is_an_error(pattern: Json) -> None:
-    """A pattern that is none is an error of the suite, never a difference."""
+    """A pattern that is none, or has none inside, is an error of the suite, never a difference."""
+    with pytest.raises(PatternError):
+        check_pattern(pattern)
     with pytest.raises(PatternError):
         differ(pattern, 1)
+
+
+def test_a_special_form_has_no_other_members() -> None:
+    """What stands beside one would never be compared."""
+    with pytest.raises(PatternError, match=r"\$any has the members \$any, not \$any, a"):
+        check_pattern({"$any": True, "a": 1})
+
+
+@given(JSON)
+def test_what_is_well_formed_passes(value: Json) -> None:
+    """JSON, value notation and the special forms, wherever they may stand."""
+    check_pattern(value)
+    check_pattern({"a": {"$by": "A-A-01", "is": {"$absent": True}}, "b": {"$value": "undefined"}})
+    check_pattern(
+        {
+            "$oneOf": [value, {"$exact": {"a": {"$absent": True}}}],
+        }
+    )
+    check_pattern({"$raw": {"$regex": value}})
+    check_pattern({"$absent": True}, member=True)
+
+
+def test_a_text_is_never_taken_for_nothing() -> None:
+    """A member that reads `(nothing)` is there."""
+    found = differ({"a": {"$absent": True}, "b": 1}, {"a": "(nothing)", "b": 1})
+    assert found is not None
+    assert found.sentence == "place.a should not be there"
+    other = differ({"a": 1}, {"a": "(nothing)"})
+    assert other is not None
+    assert other.sentence == "place.a differs"
+
+
+def test_options_that_did_not_match_leave_no_trace() -> None:
+    """What a failed option bound, held or asked the ledger about is forgotten; the one that matched counts."""
+    asked: list[str] = []
+
+    def tolerate(difference: Difference) -> bool:
+        asked.append(difference.at)
+        return True
+
+    matching = Matching(tolerate)
+    wrong: Json = {"a": {"$bind": "x"}, "b": {"$by": "A-A-01", "is": 2}, "c": {"$by": "A-A-02", "is": 9}}
+    right: Json = {"a": {"$bind": "y"}, "c": {"$by": "A-A-03", "is": 3}}
+    assert matching.annotated({"$oneOf": [wrong, right]}, {"a": 1, "b": 2, "c": 3}, (), "row") is None
+    assert matching.bound == {"y": 1}
+    assert matching.held == {"A-A-03": 1}
+    assert asked == []
 
 
 def test_clauses_and_the_plain_form() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from dshconform.protocol.json_value import JsonMap
 from dshconform.trace.pattern import PatternError
-from dshconform.trace.rows import compact, read_row, row_line, row_title
+from dshconform.trace.rows import compact, is_compared, read_row, row_line, row_title
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,20 @@ def test_lines() -> None:
     assert row_line(row) == "live agent/inbox/inserted {message: <A>} agent=a"
     assert compact([True, None, 1.5, "a b", "x"]) == "[true, null, 1.5, 'a b', x]"
     assert compact({**message, "content": [{"type": "text", "text": "other"}]}) == "<A 'other'>"
+
+
+@pytest.mark.parametrize(
+    ("only", "compared"),
+    [
+        ({"log"}, True),
+        ({"live"}, False),
+        ({"log turn/end"}, True),
+        ({"live", "log turn/*"}, True),
+        ({"log turn/start", "log step/*"}, False),
+        ({"live turn/end"}, False),
+    ],
+)
+def test_a_comparison_looks_at_kinds_or_at_single_things(only: set[str], compared: bool) -> None:
+    """An entry is a kind of row, one thing of a kind, or the beginning of several."""
+    row: JsonMap = {"on": "log", "session": "a", "event": {"type": "turn/end"}}
+    assert is_compared(row, frozenset(only)) is compared

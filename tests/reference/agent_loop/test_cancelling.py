@@ -1,5 +1,6 @@
 """Cancelling: what it clears, what it aborts, and how the turn ends wherever it strikes."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.reference.world import (
     text,
     when,
 )
+from typeguard import suppress_type_checks
 
 from dshcore.agent import (
     AGENT_ERROR,
@@ -69,6 +71,16 @@ def test_cause_is_the_abort_reason(world: World, agent: Agent, cause: dict[str, 
     world.run(lambda: agent.cancel(cause))
     assert signal_of(world).reason == cause
     assert agent.session.events[-1]["data"] == {"turn": 1, "reason": {"kind": "aborted"}}
+
+
+@pytest.mark.parametrize("cause", [None, "user", 1, ["user"]])
+def test_a_cause_that_is_no_object_is_refused(world: World, agent: Agent, cause: Any) -> None:
+    """The error names the value; nothing is cleared and nothing aborted."""
+    world.run(lambda: agent.inject(message("I")))
+    with suppress_type_checks(), pytest.raises(TypeError, match=re.escape(repr(cause))):
+        world.run(lambda: agent.cancel(cause))
+    assert ids(agent) == "I"
+    assert not signal_of(world).aborted
 
 
 def test_first_cause_wins(world: World, agent: Agent) -> None:

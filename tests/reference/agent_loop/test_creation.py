@@ -547,5 +547,6 @@ def test_cap_of_parallel_calls_is_checked(world: World, cap: Any) -> None:
 
 def test_unknown_part(world: World) -> None:
     """Leaving out what does not exist is an error that names what does."""
-    with pytest.raises(UnknownPart, match="no part 'loops' to leave out: there are sessions, llm, agents, loop"):
+    parts = "sessions, llm, prompt, tools, agents, loop"
+    with pytest.raises(UnknownPart, match=f"no part 'loops' to leave out: there are {parts}"):
         world.run(lambda: compose(without={"loops"}))

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.reference.toolbox import Toolbox, calls
 from tests.reference.world import USER, Model, World, aborted, do, hang, message, show_event, when
 
 from dshcore.agent import (
@@ -17,8 +18,9 @@ from dshcore.agent import (
 )
 from dshcore.agent_loop.agent import DrivenAgent
 from dshcore.llm import LLM
-from dshcore.session import SESSION_EVENT
+from dshcore.session import SESSION_EVENT, AppendRefused, Session
 from dshcore.spine import compose
+from dshcore.tools import TOOLS_EXECUTE, TOOLS_POST_EXECUTE, TOOLS_PRE_EXECUTE, ToolRun
 
 
 def driver_of(agent: Agent) -> "asyncio.Task[object]":
@@ -164,3 +166,125 @@ def test_closed_coroutine_balances_its_log(world: World) -> None:
     driver_of_closed = [task for task in asyncio.all_tasks(world.loop) if task.get_coro() is coroutine]
     for task in driver_of_closed:
         world.run(task.cancel)
+
+
+def test_cancelled_while_tools_run(world: World) -> None:
+    """Bodies are cancelled and waited for; every call of the answer has its result when the driver is gone."""
+    agent = world.create()
+    tools = Toolbox(world)
+    ended: list[str] = []
+
+    async def body(_: object, run: ToolRun) -> None:
+        try:
+            await world.loop.create_future()
+        finally:
+            await asyncio.sleep(0)
+            ended.append(f"{run.call_id} {run.signal.reason}")
+
+    tools.add("slow", body, is_concurrency_safe=lambda _: True)
+    tools.add("alone")
+    world.model.follow(calls("c1:slow", "c2:slow", "c3:alone"))
+    world.followup("A")
+    task = driver_of(agent)
+    world.run(do(task.cancel, lambda: agent.inject(message("I"))))
+    assert ended == ["c1 {'kind': 'disposed'}", "c2 {'kind': 'disposed'}"]
+    assert world.log()[-7:] == [
+        "splice next-step 0 +I",
+        "tool/result c1 ABORTED",
+        "tool/result c2 ABORTED",
+        "tool/call c3",
+        "tool/result c3 ABORTED_BEFORE_DISPATCH",
+        "step/end 1.1",
+        "turn/end 1 aborted",
+    ]
+    assert (agent.status, task.cancelled()) == ("idle", True)
+
+
+@pytest.mark.parametrize("key", [TOOLS_PRE_EXECUTE, TOOLS_EXECUTE, TOOLS_POST_EXECUTE])
+def test_cancelled_in_a_policy_of_a_tool(world: World, key: Any) -> None:
+    """Whatever stage the call is in, it has one result, and no content that policy has not seen."""
+    agent = world.create()
+    Toolbox(world).add("t")
+
+    async def wait(*_: Any) -> Any:
+        await world.loop.create_future()
+
+    world.root.on(key, wait)
+    world.model.follow(calls("c1:t", "c2:t"))
+    world.followup("A")
+    world.run(driver_of(agent).cancel)
+    code = "ABORTED" if key is TOOLS_POST_EXECUTE else "ABORTED_BEFORE_DISPATCH"
+    assert [row for row in world.log() if row.startswith("tool")] == [
+        "tool/call c1",
+        f"tool/result c1 {code}",
+        "tool/call c2",
+        "tool/result c2 ABORTED_BEFORE_DISPATCH",
+    ]
+    assert (world.log()[-1], agent.status) == ("turn/end 1 aborted", "idle")
+
+
+def test_a_host_that_repeats_itself_gets_no_earlier_end(world: World) -> None:
+    """A body that withstands its cancellation is waited for; the log is balanced all the same."""
+    agent = world.create()
+    tools = Toolbox(world)
+    held: list[Any] = []
+
+    async def body(*_: object) -> str:
+        held.append(world.loop.create_future())
+        try:
+            await world.loop.create_future()
+        except asyncio.CancelledError:
+            await held[0]
+        return "survived"
+
+    tools.add("t", body)
+    world.model.follow(calls("c:t"))
+    world.followup("A")
+    task = driver_of(agent)
+    world.run(task.cancel)
+    world.run(task.cancel)
+    assert agent.status == "running"
+    world.run(lambda: held[0].set_result(None))
+    assert world.log()[-3:] == ["tool/result c ABORTED", "step/end 1.1", "turn/end 1 aborted"]
+    assert task.cancelled()
+
+
+def test_cancelled_while_a_failure_waits_for_its_bodies(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheduler has failed and waits; the host stops the bodies, and the log is balanced as far as it can be."""
+    agent = world.create()
+    tools = Toolbox(world)
+    append = Session.append
+
+    def refusing(self: Session, kind: str, data: Any, **more: Any) -> Any:
+        if kind == "tool/call" and data["callId"] == "c2":
+            raise AppendRefused("refused")
+        return append(self, kind, data, **more)
+
+    monkeypatch.setattr(Session, "append", refusing)
+    tools.add_held()
+    world.model.follow(calls("c1:slow", "c2:slow"))
+    world.followup("A")
+    task = driver_of(agent)
+    world.run(task.cancel)
+    assert world.log()[-3:] == ["tool/result c1 ABORTED", "step/end 1.1", "turn/end 1 aborted"]
+    assert (agent.status, task.cancelled()) == ("idle", True)
+
+
+def test_closed_while_tools_run(world: World) -> None:
+    """A driver whose coroutine is thrown away leaves no call without a result either."""
+    agent = world.create()
+    tools = Toolbox(world)
+    tools.add_held()
+    world.model.follow(calls("c1:slow", "c2:slow"))
+    world.followup("A")
+    task = driver_of(agent)
+    coroutine: Any = task.get_coro()
+    coroutine.close()
+    assert world.log()[-4:] == [
+        "tool/result c1 ABORTED",
+        "tool/result c2 ABORTED",
+        "step/end 1.1",
+        "turn/end 1 aborted",
+    ]
+    world.run(task.cancel)
+    assert isinstance(task.exception(), RuntimeError)  # asyncio's, about the coroutine that is closed

@@ -211,8 +211,8 @@ def test_empty_batch_does_not_cancel_an_owed_continuation(world: World) -> None:
     world.followup("A")
     assert rows(world, "step/start", "tool", "turn/end") == [
         "step/start 1.1",
-        "tool/call",
-        "tool/result",
+        "tool/call c1",
+        "tool/result c1 UNKNOWN_TOOL",
         "step/start 1.2",
         "turn/end 1 completed",
     ]
@@ -230,8 +230,8 @@ def test_calls_of_an_aborted_turn_are_answered_and_not_started(world: World) -> 
     world.followup("A")
     assert world.log()[-5:] == [
         "assistant/message <tool-call>",
-        "tool/call",
-        "tool/result",
+        "tool/call c1",
+        "tool/result c1 ABORTED_BEFORE_DISPATCH",
         "step/end 1.1",
         "turn/end 1 aborted",
     ]

@@ -1,8 +1,8 @@
 // The one table of operations, and how a command is executed: at the top, in bursts and in scripts alike.
 import { foldConsumedWork } from '@deepseek-ai/dsh-agent'
-import { LlmAdapter } from '@deepseek-ai/dsh-llm'
 import { ANSWERS, Part, callable, invoke, listener, shown } from './functions.mjs'
 import { KINDS } from './kinds.mjs'
+import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
 import { Fault, assign, at, isAwaitable, read, showResult, thrown } from './values.mjs'
 
 /** What an asynchronous operation answers: the awaitable, how its value is shown, and what the call answered. */
@@ -72,7 +72,8 @@ function readArgs(args, frame) {
   return { ...(answersGate ? values : read(values, frame)), do: script }
 }
 
-const refer = (object, world) => (object === undefined ? null : world.names.get(object) ?? { other: object.id })
+const refer = (object, world) =>
+  (object === undefined ? null : world.names.get(object) ?? { other: object.id ?? object.name })
 const nothing = () => undefined
 
 /** An operation on an agent, by its method. */
@@ -83,6 +84,10 @@ const inbox = (work) => (args, { world }) => work(world.agent(args.agent).inbox,
 
 const listing = (method) => ({ in: place }, { world }) =>
   world.context(place).agents[method]().map((agent) => refer(agent, world))
+
+/** An operation of the tool registry, asked through one context for the scope of an agent, or for none. */
+const tools = (work) => (args, { world }) =>
+  work(world.context(args.in).tools, args, world.scope(args.scope), world)
 
 const SESSION_VIEWS = {
   events: (session) => session.events,
@@ -104,27 +109,6 @@ const controller = (world, name) => {
 /** Keep a disposer under its name. */
 const owned = (world, name, disposer) => {
   world.disposers.set(name, disposer)
-}
-
-function modelAdapter(world, { stream, start, resolve, models, close, names, retryPolicy }) {
-  const called = (fn, kind) => (fn === undefined ? nothing : callable(world, fn, kind))
-  const starting = called(start, KINDS.start)
-  const leaving = called(close, KINDS.close)
-  const streaming = callable(world, stream, { ...KINDS.stream, leave: ({ provider }) => leaving(provider) })
-  const adapter = new class extends LlmAdapter {
-    stream(request) {
-      starting(request)
-      return streaming(request)
-    }
-  }()
-  if (names !== undefined) adapter.providerInfo = (route) => names[route] ?? { id: route, name: route }
-  if (retryPolicy !== undefined) adapter.providerRetryPolicy = () => retryPolicy
-  if (models !== undefined) adapter.listModels = callable(world, models, KINDS.models)
-  if (resolve?.spec !== undefined) adapter.resolveModel = callable(world, resolve, KINDS.resolve)
-  else if (resolve !== undefined) {
-    adapter.resolveModel = async (provider, model) => resolve[model] ?? { provider, id: model, name: model }
-  }
-  return adapter
 }
 
 const OPERATIONS = {
@@ -184,8 +168,7 @@ const OPERATIONS = {
     }), { value: ({ agent }) => refer(agent, world) })
   },
   'agent.dispose'({ agent }, { world }) {
-    if (!world.handles.has(agent)) throw new Fault(`there is no handle "${agent}"`)
-    return new Started(world.handles.get(agent).dispose())
+    return new Started(world.handle(agent).dispose())
   },
   'agent.whenIdle': ({ agent }, { world }) => new Started(world.agent(agent).whenIdle()),
   'agent.send': on('send', 'message', 'target', 'wakeup'),
@@ -236,6 +219,15 @@ const OPERATIONS = {
     if (adapter !== undefined) world.adapters.set(adapter, made)
     owned(world, as, world.context(place).llm.registerAdapter(routes, made))
   },
+  'tool.register'({ as, definition: raw, typed, in: place }, { world }) {
+    const definition = toolDefinition(world, raw, typed)
+    owned(world, as, world.context(place).tools.register(definition))
+    world.name(as, definition)
+  },
+  'tool.execute': tools((registry, { call }, agent) => new Started(registry.execute(toolCall(call, agent)))),
+  'tool.mode': tools((registry, { call }, agent) => registry.executionMode(toolCall(call, agent))),
+  'tool.schemas': tools((registry, _, agent) => registry.schemas(agent)),
+  'tool.get': tools((registry, { name }, agent, world) => refer(registry.get(name, agent), world)),
 
   'value.keep'({ as, value }, { world }) {
     world.kept.set(as, value)

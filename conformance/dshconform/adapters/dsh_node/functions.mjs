@@ -42,7 +42,8 @@ export function listener(world, value, event) {
 /** Call a function of the suite. */
 export function invoke(world, part, kind, args) {
   const { when } = part.spec
-  const call = { world, part, kind, nexts: [], outcomes: [], ...kind.reading(...args) }
+  const reading = kind.reading(...args)
+  const call = { world, part, kind, nexts: [], outcomes: [], ...reading, agent: world.live(reading.agent) }
   const counted = !world.closed && (when === undefined || meets(when, kind, call, world))
   if (!counted) return kind.streams ? openStream(call, []) : pass(call)
   call.n = ++part.calls
@@ -140,6 +141,8 @@ export function* play(call, script, prefix = '', stream = undefined) {
     else if (action.do === 'gate') yield openGate(call, stream)
     else if (action.do === 'pause') for (let tick = 0; tick < action.ticks; tick++) yield
     else if (action.do === 'defer') defer(call, action, frame.at)
+    else if (action.do === 'context' && call.run !== undefined) call.run.deferContext(read(action.message, frame))
+    else if (action.do === 'conclude' && call.run !== undefined) call.run.concludeTurn()
     else if (action.do === 'set') setField(call, action, frame)
     else if (action.do === 'chunk' && stream !== undefined) yield { chunk: read(action.chunk, frame) }
     else if (action.do === 'chunks' && stream !== undefined) {
@@ -253,10 +256,10 @@ export function closeGate(gate, why) {
 export const fail = ({ stream, reject }, reason) => (stream?.fail ?? reject)(reason)
 
 /** An answer to a gate: what it says is read in the place of the call that waits. */
-const answer = (work, { stream = false, last = true } = {}) => ({ gate: id, ...args }, { world }) => {
+const answer = (work, { stream = false } = {}) => ({ gate: id, ...args }, { world }) => {
   const gate = world.gates.get(id)
   if (gate === undefined) throw new Fault(`no gate "${id}" waits`)
-  if (stream !== undefined && (gate.stream !== undefined) !== stream) {
+  if (stream !== 'either' && (gate.stream !== undefined) !== stream) {
     throw new Fault(`the gate "${id}" is ${stream ? 'no' : 'a'} stream: use ${stream ? 'gate' : 'stream'}.… on it`)
   }
   return work(gate, args, { world, call: gate.call }, () => {
@@ -284,7 +287,9 @@ export const ANSWERS = {
       if (error instanceof Fault) throw error // any other failure is told by its row
     }
   })),
-  'gate.do': answer((gate, { do: script }) => gate.inside(() => atOnce(gate.call, script, 'do.'))),
+  'gate.do': answer((gate, { do: script }) => gate.inside(() => atOnce(gate.call, script, 'do.')), {
+    stream: 'either',
+  }),
   'stream.chunk': answer((gate, { chunk }, frame) => gate.stream.give(read(chunk, frame)), { stream: true }),
   'stream.end': answer((gate, _args, _frame, end) => {
     end()

@@ -7,6 +7,7 @@ import { at, show, showMembers } from './values.mjs'
  * @property {object} [agent]  The agent that the call is about, or an id.
  * @property {AbortSignal} [signal]  The cancellation signal that the call was handed.
  * @property {Function} [next]  The rest of a waterfall.
+ * @property {object} [run]  What the body of a tool is offered besides its arguments.
  */
 
 const payload = (fields, next) => ({ fields, agent: fields.agent, signal: fields.signal, next })
@@ -23,13 +24,23 @@ const ofModel = (request) => ({
   fields: { provider: request.provider, model: request.model, request, signal: request.signal },
 })
 
+const EXECUTION = ['callId', 'name', 'arguments', 'rootCallId', 'token', 'parent', 'signal']
+
+/** Members of an object as fields: assigning to one assigns to the object, which may refuse. */
+function membersOf(object, names) {
+  const member = (name) => ({ enumerable: true, get: () => object[name], set: (value) => { object[name] = value } })
+  return Object.defineProperties({}, Object.fromEntries(names.map((name) => [name, member(name)])))
+}
+
 function ofExecution(execution, ...rest) {
-  const { callId, name, arguments: args, rootCallId, token, parent, signal } = execution
-  const fields = { callId, name, arguments: args, rootCallId, token, parent, signal }
+  const fields = membersOf(execution, EXECUTION)
   const next = typeof rest.at(-1) === 'function' ? rest.pop() : undefined
   if (rest.length > 0) fields.result = rest[0]
-  return { fields, agent: execution.agent, signal, next }
+  return { fields, agent: execution.agent, signal: execution.signal, next }
 }
+
+const ofValue = (args, value) => ({ fields: { arguments: args, value } })
+const ofResult = (args, result) => ({ fields: { arguments: args, result } })
 
 const emit = (reading) => ({ reading, waits: true, emitted: true })
 const awaited = (reading) => ({ reading, waits: true })
@@ -92,6 +103,24 @@ export const KINDS = {
   },
   models: { name: 'model/models', reading: (provider) => ({ fields: { provider } }), waits: true, pass: () => [] },
   close: { name: 'model/close', reading: (provider) => ({ fields: { provider } }), waits: true },
+  /** Of the definition of a tool, by the member that holds the function. */
+  tool: {
+    execute: {
+      name: 'tool/execute',
+      reading: (args, run) => ({ ...ofExecution(run), run }),
+      waits: true,
+      pass: () => null,
+    },
+    isConcurrencySafe: { name: 'tool/safe', reading: ofValue, waits: false },
+    finalizeContent: { name: 'tool/finalize', reading: ofExecution, waits: false },
+    presentCall: { name: 'tool/present-call', reading: ofValue, waits: false },
+    presentResult: { name: 'tool/present-result', reading: ofResult, waits: false },
+  },
+  /** Of the member `output` of such a definition. */
+  output: {
+    render: { name: 'tool/render', reading: ofValue, waits: false, pass: () => [] },
+    presentationMeta: { name: 'tool/meta', reading: ofValue, waits: false, pass: () => null },
+  },
   run: { name: 'run', reading: bare, waits: true },
   undo: (of) => ({ name: 'undo', reading: () => ({ fields: { of } }), waits: true }),
   maintenance: (agent) => ({ name: 'maintenance', reading: signalOnly(agent), waits: true }),

@@ -92,9 +92,10 @@ export const showResult = (value, world) => (value === undefined ? null : show(v
 export function nameOf(value, world) {
   const name = world?.names.get(value)
   if (name !== undefined) return name
-  if (value instanceof Session) return value.id
-  return value.session instanceof Session && value.session.id === value.id ? value.id : undefined
+  return value instanceof Session || isAgent(value) ? value.id : undefined
 }
+
+export const isAgent = (value) => value?.session instanceof Session && value.session.id === value.id
 
 function showSignal(signal, world, stack) {
   const shown = { signal: world?.signalNames.get(signal) ?? null, aborted: signal.aborted }
@@ -170,7 +171,10 @@ function readNotation(json, frame, stack) {
   if ('$signal' in json) return known(world.signals, json.$signal, 'signal').signal
   if ('$kept' in json) return known(world.kept, json.$kept, 'kept value')
   if ('$disposer' in json) return known(world.disposers, json.$disposer, 'disposer')
-  if ('$arg' in json) return at(inCall('$arg').fields, json.$arg)
+  if ('$arg' in json) {
+    const { agent, fields } = inCall('$arg')
+    return at({ agent, ...fields }, json.$arg)
+  }
   if ('$stream' in json) return world.stream(json.$stream, frame)
   if ('$next' in json) {
     const next = inCall('$next').nexts[json.$next]

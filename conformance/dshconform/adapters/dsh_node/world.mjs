@@ -4,14 +4,14 @@ import { Context } from '@deepseek-ai/cordis'
 import AgentRegistry from '@deepseek-ai/dsh-agent'
 import AgentLoop from '@deepseek-ai/dsh-agent-loop'
 import LlmRuntime from '@deepseek-ai/dsh-llm'
-import SessionStore from '@deepseek-ai/dsh-session'
+import SessionStore, { Session } from '@deepseek-ai/dsh-session'
 import SystemPrompt from '@deepseek-ai/dsh-system-prompt'
 import ToolRuntime from '@deepseek-ai/dsh-tools'
 import { execute } from './commands.mjs'
 import { Part, fail } from './functions.mjs'
 import { EVENTS, showFields } from './kinds.mjs'
 import { openStream } from './streams.mjs'
-import { Fault, nameOf, show, thrown } from './values.mjs'
+import { Fault, isAgent, nameOf, show, thrown } from './values.mjs'
 
 /** The parts in the order of mounting; a part waits for those it needs. */
 const PARTS = {
@@ -41,6 +41,7 @@ export class World {
   kept = new Map()
   tokens = new Map()
   names = new WeakMap()
+  named = new Map()
   signalNames = new WeakMap()
   errorNames = new WeakMap()
   #gates = 0
@@ -136,37 +137,58 @@ export class World {
     return this.parts.get(name)
   }
 
+  /** Show objects by a name from now on; what had the name before is shown by its id again. */
+  name(name, ...objects) {
+    for (const object of this.named.get(name) ?? []) this.names.delete(object)
+    for (const object of objects) this.names.set(object, name)
+    this.named.set(name, objects)
+  }
+
   /** Give an agent, and the session that it drives, a name. */
   bind(name, agent) {
-    const former = this.agents.get(name)
-    for (const object of former === undefined ? [] : [former, former.session]) this.names.delete(object)
-    for (const object of [agent, agent.session]) this.names.set(object, name)
+    this.name(name, agent, agent.session)
     this.agents.set(name, agent)
   }
 
-  /** How an agent, or the one with an id, is called in rows; nothing if there is none. */
-  agentName(agent) {
-    const subject = typeof agent === 'string' ? this.root.get('agents')?.get(agent) : agent
-    return subject === undefined ? undefined : nameOf(subject, this)
+  /** The agent that a call is about, where the implementation may give its id only. */
+  live(agent) {
+    return typeof agent === 'string' ? this.root.get('agents')?.get(agent) : agent
   }
 
-  /** An agent by its name or, where the suite did not name it, by its id. */
-  agent(name) {
-    const agent = this.agents.get(name) ?? this.root.get('agents')?.get(name)
-    if (agent === undefined) throw new Fault(`there is no agent "${name}"`)
+  /** How an agent is called in rows; nothing if it is none. */
+  agentName(agent) {
+    return agent === undefined ? undefined : nameOf(agent, this)
+  }
+
+  /** An agent by its name or, where the suite did not name it, by its id; inside a call it may be given itself. */
+  agent(which) {
+    const agent = isAgent(which) ? which : this.agents.get(which) ?? this.live(which)
+    if (agent === undefined) throw new Fault(`there is no agent ${JSON.stringify(which)}`)
     return agent
   }
 
-  session(name) {
-    const session = this.agents.get(name)?.session ?? this.root.get('sessions')?.get(name)
-    if (session === undefined) throw new Fault(`there is no session "${name}"`)
+  handle(which) {
+    const handle = this.handles.get(isAgent(which) ? this.names.get(which) : which)
+    if (handle === undefined) throw new Fault(`there is no handle of an agent ${JSON.stringify(which)}`)
+    return handle
+  }
+
+  session(which) {
+    if (which instanceof Session) return which
+    const session = this.agents.get(which)?.session ?? this.root.get('sessions')?.get(which)
+    if (session === undefined) throw new Fault(`there is no session ${JSON.stringify(which)}`)
     return session
   }
 
-  /** The context through which a command goes. */
-  context(place = 'root') {
-    if (place === 'root') return this.root
-    if (typeof place?.agent === 'string') return this.agent(place.agent).ctx
+  /** The agent that a place names; nothing for the root. */
+  scope(place = 'root') {
+    if (place === 'root') return undefined
+    if (typeof place === 'object' && place !== null && 'agent' in place) return this.agent(place.agent)
     throw new Fault(`there is no context ${JSON.stringify(place)}`)
+  }
+
+  /** The context through which a command goes. */
+  context(place) {
+    return this.scope(place)?.ctx ?? this.root
   }
 }

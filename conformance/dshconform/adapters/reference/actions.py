@@ -60,6 +60,9 @@ def step(call: "Call", action: JsonMap, place: Place) -> Ending | None:
             _set(call, action, place)
         case "defer":
             _defer(call, action, place)
+        case name if isinstance(name, str) and name in call.kind.actions:
+            said = {member: decode(value, call.world.scope(place)) for member, value in action.items()}
+            call.kind.actions[name](call, said)
         case name:
             raise Fault(f"{call.title}: the action {name!r} makes no sense for this kind, or here")
     return None

@@ -1,10 +1,12 @@
 """The composition under test: its root context, and what the suite calls the agents and sessions in it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from dshconform.adapters.reference import tool_forms
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.observe import observe
+from dshconform.adapters.reference.prompt_forms import read_options, show_assembly
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import Json, JsonMap
 from dshcore.agent import AGENTS, Agent, AgentHandle, Enter, Reject, Retry
@@ -13,11 +15,13 @@ from dshcore.context import Context
 from dshcore.llm import GenerateOptions
 from dshcore.session import SESSIONS, Session
 from dshcore.spine import PARTS, compose
+from dshcore.system_prompt import Assembly, PromptOptions
+from dshcore.tools import ToolDefinition, ToolToken
 
 if TYPE_CHECKING:
     from dshconform.adapters.reference.models import SuiteModel
 
-_CONFIGURABLE: Final = frozenset({"loop", "agents", "sessions", "llm", "tools", "prompt"})
+_CONFIGURABLE: Final = frozenset(PARTS)
 
 
 class Composition:
@@ -39,6 +43,7 @@ class Composition:
         self._names: Final[dict[int, tuple[object, str]]] = {}
         """By identity; the object is held, so that no other one gets its identity."""
         self._expected: Final[dict[str, list[str]]] = {}
+        self._tools: Final[dict[str, ToolDefinition]] = {}
         self.models: Final[dict[str, SuiteModel]] = {}
         self.root: Final[Context] = _compose(config)
         observe(world, self)
@@ -91,6 +96,17 @@ class Composition:
         entry = self._names.get(id(subject))
         return {"other": subject.id} if entry is None else entry[1]
 
+    def bind_tool(self, name: str, definition: ToolDefinition) -> None:
+        """Let a name stand for a definition."""
+        self._tools[name] = definition
+
+    def refer_tool(self, definition: ToolDefinition | None) -> Json:
+        """What a result calls a definition: the name of that very object, or that it is another one."""
+        if definition is None:
+            return None
+        names = (name for name, known in self._tools.items() if known is definition)
+        return next(names, None) or {"other": definition.name}
+
     # --- finding -------------------------------------------------------------------------------------------------
 
     def context(self, where: object) -> Context:
@@ -102,9 +118,22 @@ class Composition:
         match where:
             case "root":
                 return self.root
-            case {"agent": str(name)}:
-                return self.agent(name).ctx
+            case {"agent": which}:
+                return self.agent(which).ctx
         raise Fault(f"there is no context {where!r}: 'root' and {{'agent': name}} are offered")
+
+    def scope(self, where: object) -> Agent | None:
+        """The scope that `scope` names; none for the root.
+
+        Raises:
+            Fault: It names none.
+        """
+        match where:
+            case "root":
+                return None
+            case {"agent": which}:
+                return self.agent(which)
+        raise Fault(f"there is no scope {where!r}: 'root' and {{'agent': name}} are offered")
 
     def agent(self, which: object) -> Agent:
         """The agent of a name, else of an id; an agent stands for itself.
@@ -122,14 +151,15 @@ class Composition:
             raise Fault(f"there is no agent {which!r}")
         return found
 
-    def handle(self, name: str) -> AgentHandle:
-        """The handle of an agent that the suite created.
+    def handle(self, which: object) -> AgentHandle:
+        """The handle of an agent that the suite created, by the agent's name or the agent itself.
 
         Raises:
             Fault: There is none.
         """
-        if name not in self._handles:
-            raise Fault(f"there is no handle of an agent {name!r}")
+        name = self.name(which) if isinstance(which, Agent) else which
+        if not isinstance(name, str) or name not in self._handles:
+            raise Fault(f"there is no handle of an agent {which!r}")
         return self._handles[name]
 
     def session(self, which: object) -> Session:
@@ -173,8 +203,13 @@ class Composition:
                 return {"kind": "reject"}
             case Retry():
                 return {"kind": "retry"}
+            case ToolToken():
+                return self._world.names.token_name(value)
+            case Assembly():
+                return self._world.show(show_assembly(value))
             case _:
-                return None
+                members = tool_forms.show(value)
+                return None if members is None else self._world.show(members)
 
     def _show_signal(self, signal: CancelSignal) -> Json:
         name = next((name for name, known in self._world.names.signals.items() if known is signal), None)
@@ -185,7 +220,7 @@ class Composition:
 
 
 def _compose(config: JsonMap) -> Context:
-    unknown = config.keys() - {"without", "maxParallelToolCalls"}
+    unknown = config.keys() - {"without", "maxParallelToolCalls", "prompt"}
     if unknown:
         raise Fault(f"world.open: config {min(unknown)!r} is not offered by this adapter")
     without = config.get("without", ())
@@ -193,7 +228,8 @@ def _compose(config: JsonMap) -> Context:
         raise Fault(
             f"world.open: config 'without' must list parts ({', '.join(sorted(_CONFIGURABLE))}), not {without!r}"
         )
-    parts = frozenset(PARTS).intersection(str(part) for part in without)  # leaving out what it lacks takes nothing
+    options: dict[str, Any] = {"without": frozenset(str(part) for part in without)}
     if "maxParallelToolCalls" in config:
-        return compose(max_parallel_tool_calls=config["maxParallelToolCalls"], without=parts)  # type: ignore[arg-type]  # raw
-    return compose(without=parts)
+        options["max_parallel_tool_calls"] = config["maxParallelToolCalls"]  # raw
+    prompt = read_options(config["prompt"]) if "prompt" in config else PromptOptions(include_harness_identity=False)
+    return compose(prompt=prompt, **options)

@@ -1,8 +1,8 @@
 """What the contract says of a callback, and the ways in which a call of one ends."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dshconform.adapters.reference.world import outcome_of
@@ -22,6 +22,7 @@ class Kind:
         passing: What it answers when it passes; a function that has a `next` answers that instead.
         answer: Makes of the suite's value, in an answer of this call, what the implementation expects.
         item: The same for an item of a stream.
+        actions: What its calls can do besides: the actions that make sense for this kind alone, with what they say.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Kind:
     passing: "Callable[[Call], object]" = lambda _: None
     answer: "Callable[[object, Call], object]" = lambda value, _: value
     item: Callable[[object], object] = lambda value: value
+    actions: "Mapping[str, Callable[[Call, Mapping[str, object]], None]]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,8 +76,14 @@ def _plain(message: str, form: JsonMap, decode: Callable[[Json], object]) -> Bas
     return error
 
 
+@cache
+def _coded_class(name: str) -> type[DshError]:
+    return type(name, (DshError,), {})
+
+
 def _coded(message: str, form: JsonMap, decode: Callable[[Json], object]) -> BaseException:  # noqa: ARG001 - a maker
-    return DshError(message, code=_text(form, "code"))
+    kind = _coded_class(_text(form, "name")) if "name" in form else DshError
+    return kind(message, code=_text(form, "code"))
 
 
 def _model(message: str, form: JsonMap, decode: Callable[[Json], object]) -> BaseException:

@@ -11,6 +11,13 @@ from dshconform.adapters.reference.calls import Call
 from dshconform.adapters.reference.endings import Kind
 from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.paths import snake_case
+from dshconform.adapters.reference.prompt_forms import read_assembly
+from dshconform.adapters.reference.tool_forms import (
+    execution_fields,
+    read_post_execute,
+    read_pre_execute,
+    read_result,
+)
 from dshcore.agent import (
     AGENT_CREATED,
     AGENT_DISPOSED,
@@ -32,6 +39,15 @@ from dshcore.events import Emit, EventKey
 from dshcore.json import NotJson, freeze
 from dshcore.llm import ADAPTERS_UPDATED, LLM_STREAM, CallConfig, GenerateOptions
 from dshcore.session import SESSION_CREATED, SESSION_DISPOSED, SESSION_EVENT
+from dshcore.system_prompt import SYSTEM_PROMPT_ASSEMBLE, SYSTEM_PROMPT_CHANGE
+from dshcore.tools import (
+    TOOLS_CHANGE,
+    TOOLS_EXECUTE,
+    TOOLS_POST_EXECUTE,
+    TOOLS_PRE_EXECUTE,
+    TOOLS_RESULT,
+    ToolOutcome,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +57,27 @@ class Event:
     Attributes:
         key: Its key.
         kind: What its listeners are.
-        fields: The names of its fields, as the protocol spells them, with the attributes that hold them.
+        read: The fields of one dispatch; what is none is absent.
     """
 
     key: EventKey[Any]
     kind: Kind
-    fields: tuple[tuple[str, str], ...]
+    read: Callable[[Any], dict[str, object]]
 
-    def read(self, payload: object) -> dict[str, object]:
-        """The fields of one dispatch; what is none is absent."""
-        if isinstance(payload, GenerateOptions):  # the request of `llm/stream` is itself the payload
-            return request_fields(payload)
-        values = ((name, getattr(payload, attribute)) for name, attribute in self.fields)
+
+def _members(names: str) -> Callable[[object], dict[str, object]]:
+    """The reader of fields, as the protocol spells them, that are attributes of the payload."""
+    attributes = tuple((name, snake_case(name)) for name in names.split())
+
+    def read(payload: object) -> dict[str, object]:
+        values = ((name, getattr(payload, attribute)) for name, attribute in attributes)
         return {name: value for name, value in values if value is not None}
+
+    return read
+
+
+def _outcome_fields(outcome: ToolOutcome) -> dict[str, object]:
+    return {**execution_fields(outcome.execution), "result": outcome.result}
 
 
 def request_fields(request: GenerateOptions) -> dict[str, object]:
@@ -96,10 +120,14 @@ _ANSWERS: Final[Mapping[EventKey[Any], Callable[[object, Call], object]]] = {
     AGENT_PRE_STEP: _decision,
     AGENT_REQUEST: _configuration,
     AGENT_REQUEST_ERROR: _action,
+    TOOLS_PRE_EXECUTE: lambda value, _: read_pre_execute(value),
+    TOOLS_EXECUTE: lambda value, _: read_result(value),
+    TOOLS_POST_EXECUTE: lambda value, _: read_post_execute(value),
+    SYSTEM_PROMPT_ASSEMBLE: lambda value, _: read_assembly(value),
 }
 
 
-def _event(key: EventKey[Any], fields: str = "") -> Event:
+def _event(key: EventKey[Any], fields: str | Callable[[Any], dict[str, object]] = "") -> Event:
     synchronous = key is LLM_STREAM
     kind = Kind(
         key.name,
@@ -108,7 +136,7 @@ def _event(key: EventKey[Any], fields: str = "") -> Event:
         answer=_ANSWERS.get(key, _as_it_is),
         item=frozen,
     )
-    return Event(key, kind, tuple((name, snake_case(name)) for name in fields.split()))
+    return Event(key, kind, _members(fields) if isinstance(fields, str) else fields)
 
 
 EVENTS: Final[Mapping[str, Event]] = {
@@ -126,11 +154,18 @@ EVENTS: Final[Mapping[str, Event]] = {
         _event(SESSION_DISPOSED, "session"),
         _event(SESSION_EVENT, "session event"),
         _event(ADAPTERS_UPDATED),
+        _event(TOOLS_CHANGE),
+        _event(TOOLS_RESULT, _outcome_fields),
+        _event(SYSTEM_PROMPT_CHANGE),
         _event(AGENT_PRE_STEP, "turn step messages signal"),
         _event(AGENT_REQUEST, "turn step signal"),
         _event(AGENT_REQUEST_ERROR, "turn step provider failure retryPolicy signal"),
         _event(AGENT_TURN_STOPPING, "turn signal"),
-        _event(LLM_STREAM),
+        _event(TOOLS_PRE_EXECUTE, execution_fields),
+        _event(TOOLS_EXECUTE, execution_fields),
+        _event(TOOLS_POST_EXECUTE, _outcome_fields),
+        _event(SYSTEM_PROMPT_ASSEMBLE, "assembly scope signal"),
+        _event(LLM_STREAM, request_fields),  # the request is itself the payload
     )
 }
 """Every event that can be listened to, by its name."""

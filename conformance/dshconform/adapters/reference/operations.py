@@ -115,7 +115,7 @@ def agent_create(world: World, args: Arguments) -> Started:
 
 def agent_dispose(world: World, args: Arguments) -> Started:
     """Dispose of an agent."""
-    return Started(world.composition.handle(args.text("agent")).dispose())
+    return Started(world.composition.handle(args.raw("agent")).dispose())
 
 
 def agent_when_idle(world: World, args: Arguments) -> Started:

@@ -47,7 +47,7 @@ class SuiteScope:
         return error
 
     def named(self, notation: str, name: str) -> object:
-        """The signal, disposer or kept value of that name."""
+        """The signal, disposer, kept value or token of that name."""
         names = self._world.names
         found: object = MISSING
         match notation:
@@ -57,6 +57,8 @@ class SuiteScope:
                 found = names.disposers.get(name, MISSING)
             case "$kept":
                 found = names.kept.get(name, MISSING)
+            case "$token":
+                found = names.tokens.get(name, MISSING)
         if found is MISSING:
             raise Fault(f"{notation} {name!r} names nothing")
         return found

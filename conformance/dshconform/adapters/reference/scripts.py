@@ -23,6 +23,8 @@ _ACTIONS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
         ("pause", "ticks", ""),
         ("defer", "ticks commands", ""),
         ("set", "path value", ""),
+        ("context", "message", ""),
+        ("conclude", "", ""),
         ("chunk", "chunk", ""),
         ("chunks", "list", ""),
     )

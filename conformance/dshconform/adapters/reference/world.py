@@ -40,8 +40,19 @@ class Names:
     disposers: dict[str, Callable[[], object]] = field(default_factory=dict)
     signals: dict[str, CancelSignal] = field(default_factory=dict)
     kept: dict[str, object] = field(default_factory=dict)
+    tokens: dict[str, object] = field(default_factory=dict)
+    """The tokens of executions, in order of appearance."""
     errors: dict[int, tuple[BaseException, str]] = field(default_factory=dict)
     """By identity; the error is held, so that no other one gets its identity."""
+
+    def token_name(self, token: object) -> str:
+        """The adapter's name of a token: t1, t2, … in order of appearance."""
+        for name, known in self.tokens.items():
+            if known is token:
+                return name
+        name = f"t{len(self.tokens) + 1}"
+        self.tokens[name] = token
+        return name
 
     def error_name(self, error: BaseException) -> str | None:
         """The suite's name of the very error that it made."""

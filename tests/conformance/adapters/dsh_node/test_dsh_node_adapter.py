@@ -2,67 +2,30 @@
 
 import json
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import pytest
+from tests.conformance.adapters.dsh_node.talk import (
+    INSPECT,
+    SPEAKS,
+    TEXT,
+    Command,
+    ask,
+    followup,
+    listens,
+    message,
+    told,
+    with_agent,
+)
 
 from dshconform.adapters.dsh_node.install import Installation
 from dshconform.links.subprocess import SubprocessLink
 from dshconform.protocol.json_value import Json
-from dshconform.protocol.messages import Reply
 
 pytestmark = pytest.mark.node
 
-Command: TypeAlias = dict[str, Any]
 Raw: TypeAlias = Callable[[Sequence[object]], tuple[list[dict[str, Any]], int]]
-
-TEXT: Final[list[Command]] = [
-    {"type": "block-start", "index": 0, "blockType": "text"},
-    {"type": "text-delta", "index": 0, "text": "hi"},
-    {"type": "block-end", "index": 0, "block": {"type": "text", "text": "hi"}},
-    {"type": "finish", "reason": {"kind": "stop"}},
-]
-SPEAKS: Final[Command] = {"$fn": "model", "do": [{"do": "chunks", "list": TEXT}]}
-INSPECT: Final[Command] = {"op": "agent.inspect", "args": {"agent": "a"}}
-
-
-def message(text: str) -> Command:
-    """A user message."""
-    return {"id": text, "role": "user", "content": [{"type": "text", "text": text}], "source": {"kind": "user"}}
-
-
-def followup(text: str) -> Command:
-    """The arguments that give the agent a prompt."""
-    return {"agent": "a", "message": message(text)}
-
-
-def told(reply: Reply | Mapping[str, Any]) -> list[str]:
-    """The rows of a reply, each in a few words."""
-    rows = reply.observed if isinstance(reply, Reply) else reply["observed"]
-    return [in_words(row) for row in rows]
-
-
-def in_words(row: Mapping[str, Any]) -> str:
-    """A row in a few words."""
-    names = {"log": "event", "live": "name", "return": "op", "gate": "kind", "script": "kind"}
-    first = row.get(names.get(row["on"], ""), row.get("gate", row.get("task", row.get("part", ""))))
-    what = first["type"] if isinstance(first, Mapping) else first
-    place = f" at {row['at']}" if "at" in row else ""
-    failed = " failed" if "error" in row else ""
-    return f"{row['on']} {what}{place}{failed}"
-
-
-def with_agent(link: SubprocessLink, model: Json = SPEAKS) -> SubprocessLink:
-    """Register a model and create an agent."""
-    link.call("model.register", {"as": "m", "routes": ["mock"], "stream": model})
-    link.call("agent.create", {"task": "t", "agent": "a", "options": {"provider": "mock", "model": "m1"}})
-    return link
-
-
-def listens(link: SubprocessLink, event: str, **function: Json) -> None:
-    """Register a listener that is called as its event."""
-    link.call("listen", {"as": event, "event": event, "fn": {"$fn": event, **function}})
 
 
 def answered(link: SubprocessLink, value: Json) -> Any:
@@ -85,10 +48,10 @@ def raw(installation: Installation) -> Raw:
 
 class TestWire:
     def test_hello(self, dsh_node: SubprocessLink) -> None:
-        """The greeting names the release, the profile and what works."""
+        """The greeting names the release, the profiles and what works."""
         hello = dsh_node.hello
         assert (hello.implementation.name, hello.implementation.version) == ("@deepseek-ai/dsh", "0.1.0-rc.8")
-        assert hello.profiles == ["core"]
+        assert hello.profiles == ["core", "tools"]
         assert hello.features == ["ticks", "values", "throw-any", "diagnostics"]
 
     def test_faults(self, raw: Raw) -> None:
@@ -98,7 +61,7 @@ class TestWire:
                 "no JSON",
                 {"id": 1, "op": "agent.inspect", "args": {"agent": "a"}},
                 {"id": 2, "op": "world.open"},
-                {"id": 3, "op": "tool.register", "args": {}},
+                {"id": 3, "op": "tool.restrict", "args": {}},
                 {"id": 4, "op": "agent.inspect", "args": {"agent": "a"}},
                 {"id": 5, "op": "gate.resolve", "args": {"gate": "g1"}},
                 {"id": 6, "op": "world.open", "args": {"config": {"bare": True}}},
@@ -109,7 +72,7 @@ class TestWire:
         assert status == 0
         assert [reply["id"] for reply in replies] == [0, 1, 2, 3, 4, 5, 6, 7, 8]
         assert ["fault" in reply for reply in replies] == [True, True, False, True, True, True, True, True, False]
-        assert "tool.register" in replies[3]["fault"]
+        assert "tool.restrict" in replies[3]["fault"]
         assert '"a"' in replies[4]["fault"]
         assert '"bare"' in replies[6]["fault"]
 
@@ -360,6 +323,15 @@ class TestGates:
         inside = dsh_node.call("gate.do", {"gate": gate, "do": [steer, INSPECT]})
         assert told(inside)[-2:] == ["return agent.steer at do.0", "return agent.inspect at do.1"]
         assert inside.open == [gate]
+
+    def test_do_in_a_stream(self, dsh_node: SubprocessLink) -> None:
+        """Actions run inside a stream that waits, too: its signal can be read after it has fired."""
+        with_agent(dsh_node, {"$fn": "model", "do": "gate"})
+        gate = dsh_node.call("agent.followup", followup("A")).open[0]
+        dsh_node.call("agent.cancel", {"agent": "a", "cause": {"kind": "user"}})
+        read: Command = {"op": "signal.read", "args": {"signal": {"$arg": "signal"}}}
+        (outcome,) = ask(dsh_node, "gate.do", {"gate": gate, "do": [read]}).result
+        assert outcome == {"result": {"aborted": True, "reason": {"kind": "user"}}}
 
     def test_manual_gate_outlives_its_signal(self, dsh_node: SubprocessLink) -> None:
         """A manual gate tells of the abort, runs what it has for it inside, and waits on."""

@@ -10,7 +10,7 @@ from dshconform.protocol.messages import Command
 @pytest.mark.parametrize(
     ("op", "args", "problem"),
     [
-        ("tool.register", {}, "unknown op 'tool.register'"),
+        ("tool.unregister", {}, "unknown op 'tool.unregister'"),
         ("agent.inspect", {}, "agent.inspect: the argument 'agent' is missing"),
         ("agent.inspect", {"agent": "a", "depth": 1}, "agent.inspect: there is no argument 'depth'"),
         ("agent.inspect", {"agent": "nobody"}, "there is no agent 'nobody'"),

@@ -1,0 +1,82 @@
+"""The rows that the turn contract demands beside those of the inbox contract: hooks that wait, and failures."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from dshconform.contracts.inbox_rows import AGENT, Clauses, by, live_row, log_row, whole
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.trace.rows import ExpectedRow
+
+LIVE_SIGNAL: Final[Json] = {"$by": "CANCEL-SIGNAL-01", "is": {"aborted": False}}
+
+
+def hook_gate(part: str, kind: str, call: int, payload: JsonMap, clauses: Clauses) -> ExpectedRow:
+    """A hook is asked, on the turn's live signal, and waits for the suite.
+
+    Args:
+        part: The function of the suite.
+        kind: The event.
+        call: How often it was asked, this time included.
+        payload: The event's other fields.
+        clauses: Answer for its being asked now.
+    """
+    row: JsonMap = {
+        "on": "gate",
+        "part": part,
+        "kind": kind,
+        "n": call,
+        "agent": AGENT,
+        "payload": {**payload, "signal": LIVE_SIGNAL},
+    }
+    return ExpectedRow(row, clauses)
+
+
+def pre_step_payload(turn: int, step: int, batch: Sequence[JsonMap]) -> JsonMap:
+    """The fields of `agent/pre-step`: the batch alone, and the proposed number."""
+    messages: list[Json] = [whole(message) for message in batch]
+    return {"turn": turn, "step": by(("LOOP-STEP-01",), step), "messages": by(("LOOP-PRE-02",), messages)}
+
+
+def model_payload(config: JsonMap, history: Sequence[Json]) -> JsonMap:
+    """The fields of a model's call."""
+    request: JsonMap = {**config, "messages": by(("REQ-MSG-01",), list(history))}
+    route: JsonMap = {name: config[name] for name in ("provider", "model")}
+    return {**route, "request": by(("REQ-SHAPE-01",), request)}
+
+
+def next_row(part: str, call: int, value: Json, clauses: Clauses) -> ExpectedRow:
+    """The hook's `next()` answered."""
+    return ExpectedRow({"on": "next", "part": part, "n": call, "call": 0, "value": value}, clauses)
+
+
+def header_row(config: JsonMap, *, first: bool) -> ExpectedRow:
+    """`request/header`."""
+    header: JsonMap = {"config": {"$exact": config}}
+    reason = by(("REQ-HEAD-01",) if first else ("REQ-HEAD-02",), "initial" if first else "change")
+    clauses: Clauses = ("REQ-HEAD-03", "REQ-HEAD-01" if first else "REQ-HEAD-02")
+    return log_row("request/header", {"header": header, "reason": reason}, clauses)
+
+
+def context_row(config: JsonMap) -> ExpectedRow:
+    """`request/context`."""
+    return log_row("request/context", {"provider": config["provider"], "model": config["model"]}, ("REQ-CTX-01",))
+
+
+def agent_error(turn: int, step: int, error: JsonMap, clauses: Clauses) -> ExpectedRow:
+    """`agent/error`, with the original value.
+
+    Args:
+        turn: The turn.
+        step: The turn's last opened step.
+        error: A pattern for the value.
+        clauses: Answer for the failure, and for its being this one.
+    """
+    place: JsonMap = {"turn": by(("LOOP-ERR-03",), turn), "step": by(("LOOP-ERR-03",), step)}
+    return live_row("agent/error", {**place, "error": error}, clauses)
+
+
+def script_row(part: str, kind: str, call: int, payload: JsonMap, clauses: Clauses, *, agent: bool) -> ExpectedRow:
+    """A listener of the suite was called, and follows its script."""
+    beside: Mapping[str, Json] = {"agent": AGENT} if agent else {}
+    row: JsonMap = {"on": "script", "part": part, "kind": kind, "n": call, **beside, "payload": payload}
+    return ExpectedRow(row, clauses)

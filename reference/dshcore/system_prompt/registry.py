@@ -1,0 +1,250 @@
+"""The registry of what is contributed to prompts, and the assembly of a prompt."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+from dshcore.context import Context, Disposer, ServiceKey
+from dshcore.scope import Layers, ListTable, NamedTable
+from dshcore.system_prompt.assembly import (
+    SYSTEM_PROMPT_ASSEMBLE,
+    SYSTEM_PROMPT_CHANGE,
+    AssembleContext,
+    Assembly,
+    PromptAssembling,
+    PromptText,
+)
+from dshcore.system_prompt.errors import DuplicateContribution, InvalidContribution, PromptError
+from dshcore.system_prompt.rendering import VARIABLE_NAME
+from dshcore.system_prompt.tool_order import ToolProvider, check_order, collect
+
+T = TypeVar("T")
+
+TextProvider: TypeAlias = Callable[[AssembleContext], str]
+VariableProvider: TypeAlias = Callable[[AssembleContext], str | None]
+
+IDENTITY: Final = "You are an AI agent powered by DeepSeek Harness."
+
+_Kind: TypeAlias = Literal["section", "context", "variable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptOptions:
+    """What a deployment says about its prompts.
+
+    Attributes:
+        include_harness_identity: Whether the first section names the harness.
+        persona: The text of the deployment's own section.
+        include_runtime_context: Whether there are runtime contexts.
+        tool_order: The order of tools; by default by name.
+    """
+
+    include_harness_identity: bool = True
+    persona: str = ""
+    include_runtime_context: bool = True
+    tool_order: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Contribution:
+    """A section or a context."""
+
+    name: str
+    order: float
+    text: str | TextProvider
+    complete: bool = False
+
+    def resolve(self, context: AssembleContext) -> PromptText:
+        """Evaluate the text (PROMPT-SEC-05)."""
+        return PromptText(self.name, self.text if isinstance(self.text, str) else self.text(context))
+
+
+@dataclass(slots=True)
+class _Layer:
+    sections: NamedTable[_Contribution] = field(default_factory=NamedTable[_Contribution])
+    contexts: NamedTable[_Contribution] = field(default_factory=NamedTable[_Contribution])
+    variables: NamedTable[VariableProvider] = field(default_factory=NamedTable[VariableProvider])
+    tools: ListTable[ToolProvider] = field(default_factory=ListTable[ToolProvider])
+    suppressors: ListTable[None] = field(default_factory=ListTable[None])
+
+
+class SystemPrompt:
+    """What is contributed to the prompts of an application, in layers.
+
+    Every registration belongs to the layer of its owner's scope, answers a disposer, and ends with its owner.
+
+    Args:
+        ctx: Where its events are dispatched, and who owns what the options contribute.
+        options: What the deployment says.
+
+    Raises:
+        InvalidToolOrder: The configured order is none.
+
+    Spec:
+        PROMPT-SEC-01, PROMPT-CHANGE-01, PROMPT-CHANGE-02, PROMPT-DISP-01, PROMPT-SCOPE-04
+    """
+
+    def __init__(self, ctx: Context, options: PromptOptions | None = None) -> None:
+        options = PromptOptions() if options is None else options
+        if options.tool_order is not None:
+            check_order(options.tool_order)
+        self._ctx = ctx
+        self._tool_order = options.tool_order
+        self._layers = Layers(_Layer, self._announce)
+        if options.include_harness_identity:
+            self.section(ctx, "harness:identity", -100, IDENTITY)
+        self.section(ctx, "deployment:persona", 0, options.persona)
+        if not options.include_runtime_context:
+            self.suppress_contexts(ctx)
+
+    # --- contributions -----------------------------------------------------------------------------------------------
+
+    def section(
+        self, owner: Context, name: str, order: float, text: str | TextProvider, *, complete: bool = False
+    ) -> Disposer:
+        """Contribute a section of the system text.
+
+        Args:
+            owner: Whose contribution it is.
+            name: Its name, once per layer; the nearest layer counts.
+            order: Where it stands; equal ones in the order of registration.
+            text: Its text, or what answers it for each prompt.
+            complete: Whether it is the whole system text.
+
+        Raises:
+            InvalidContribution: The order is no finite number.
+            DuplicateContribution: The name is taken.
+            InactiveContext: The owner is inactive.
+
+        Spec:
+            PROMPT-SEC-02, PROMPT-SEC-03, PROMPT-SEC-04, PROMPT-COMPLETE-01
+        """
+        _check_order(order, "section", name)
+        contribution = _Contribution(name, order, text, complete)
+        return self._file(owner, "section", name, lambda layer: layer.sections, contribution)
+
+    def context(self, owner: Context, name: str, order: float, text: str | TextProvider) -> Disposer:
+        """Contribute a runtime context. Arguments and errors are those of `section`."""
+        _check_order(order, "context", name)
+        return self._file(owner, "context", name, lambda layer: layer.contexts, _Contribution(name, order, text))
+
+    def variable(self, owner: Context, name: str, provider: VariableProvider) -> Disposer:
+        """Contribute a variable, which sections and contexts refer to.
+
+        Raises:
+            InvalidContribution: No variable can have this name.
+            DuplicateContribution: The name is taken.
+            InactiveContext: The owner is inactive.
+
+        Spec:
+            PROMPT-VAR-01
+        """
+        if VARIABLE_NAME.fullmatch(name) is None:
+            raise InvalidContribution(f'invalid prompt variable name "{name}" (must match /^{VARIABLE_NAME.pattern}$/)')
+        return self._file(owner, "variable", name, lambda layer: layer.variables, provider)
+
+    def tools(self, owner: Context, provider: ToolProvider) -> Disposer:
+        """Contribute tools; providers never shadow each other (PROMPT-SCOPE-03)."""
+        return self._layers.register(owner, lambda layer: layer.tools.append(provider), label="prompt tool provider")
+
+    def suppress_contexts(self, owner: Context) -> Disposer:
+        """Let prompts have no runtime context, until the last suppressor is gone (PROMPT-CTX-03)."""
+        return self._layers.register(owner, lambda layer: layer.suppressors.append(None), label="context suppressor")
+
+    # --- assembly ----------------------------------------------------------------------------------------------------
+
+    async def assemble(self, context: AssembleContext | None = None) -> Assembly:
+        """Assemble a prompt. Everything up to the first listener that waits happens before this first suspends.
+
+        Args:
+            context: For whom; by default for nobody in particular.
+
+        Returns:
+            What the outermost listener answered.
+
+        Raises:
+            PromptError: Two sections are complete, or the tools cannot be put in order.
+            Exception: What a provider or a listener raised.
+
+        Cancellation:
+            Delivered to the listener that is being awaited.
+
+        Spec:
+            PROMPT-ASM-01, PROMPT-ASM-02, PROMPT-ASM-04, PROMPT-ASM-05, PROMPT-COMPLETE-01, PROMPT-COMPLETE-02,
+            PROMPT-COMPLETE-03, PROMPT-COMPLETE-04, PROMPT-CTX-02, PROMPT-SCOPE-01, PROMPT-SCOPE-02, PROMPT-SCOPE-03,
+            PROMPT-VAR-02, PROMPT-WF-01, PROMPT-WF-02, PROMPT-WF-03
+        """
+        context = AssembleContext() if context is None else context
+        scope = context.scope
+        suppressed = any(not layer.suppressors.is_empty for layer in self._layers.visible(scope))
+        variables: dict[str, str | None] = {}
+        for layer in self._layers.visible(scope):
+            for name, provider in layer.variables.items():
+                variables[name] = provider(context)  # PROMPT-VAR-02: no value shadows a value
+        sections = self._ordered(scope, lambda layer: layer.sections)
+        contexts = [] if suppressed else self._ordered(scope, lambda layer: layer.contexts)
+        providers = [provider for layer in self._layers.visible(scope) for provider in layer.tools.entries()]
+        complete = [at for at, section in enumerate(sections) if section.complete is True]
+        if len(complete) > 1:
+            names = ", ".join(f'"{sections[at].name}"' for at in complete)
+            raise PromptError(f"multiple complete prompt sections are active: {names}")
+        offers = [provider(context) for provider in providers]
+        texts = [section.resolve(context) for section in sections]
+        assembly = Assembly(
+            sections=list(texts),
+            contexts=[contribution.resolve(context) for contribution in contexts],
+            tools=collect(offers, self._tool_order),
+            variables=variables,
+        )
+
+        async def as_it_is() -> Assembly:
+            return assembly
+
+        assembling = PromptAssembling(assembly, context)
+        answer = self._ctx.waterfall(SYSTEM_PROMPT_ASSEMBLE, assembling, as_it_is, scope=scope)
+        assembled: Any = await answer
+        if not isinstance(assembled, Assembly):
+            raise PromptError(f"system-prompt/assemble was answered with {assembled!r}: answer an Assembly")
+        if complete:
+            assembled.sections = [texts[complete[0]]]  # PROMPT-COMPLETE-02
+        if suppressed:
+            assembled.contexts = []
+        return assembled
+
+    # --- internals ---------------------------------------------------------------------------------------------------
+
+    def _ordered(
+        self, scope: object | None, table: Callable[[_Layer], NamedTable[_Contribution]]
+    ) -> list[_Contribution]:
+        return sorted(self._layers.merge(scope, table).values(), key=lambda contribution: contribution.order)
+
+    def _file(
+        self, owner: Context, kind: _Kind, name: str, table: Callable[[_Layer], NamedTable[T]], entry: T
+    ) -> Disposer:
+        def file(layer: _Layer) -> Callable[[], None]:
+            if name in table(layer):
+                raise DuplicateContribution(_taken(kind, name, scoped=owner.scope is not None))
+            return table(layer).insert(name, entry)
+
+        return self._layers.register(owner, file, label=f"prompt {kind} {name}")
+
+    def _announce(self) -> None:
+        self._ctx.emit(SYSTEM_PROMPT_CHANGE, None)
+
+
+SYSTEM_PROMPT: Final = ServiceKey[SystemPrompt]("systemPrompt")
+"""What is contributed to the prompts of an application."""
+
+
+def _check_order(order: object, kind: _Kind, name: str) -> None:
+    if isinstance(order, bool) or not isinstance(order, int | float) or not isfinite(order):
+        raise InvalidContribution(f'prompt {kind} "{name}" order must be a finite number')
+
+
+def _taken(kind: _Kind, name: str, *, scoped: bool) -> str:
+    taken = f'prompt {kind} "{name}" is already registered'
+    if scoped:
+        return f"{taken} in this scope"
+    what = "value" if kind == "variable" else "override"
+    return f"{taken} (for a per-agent {what}, register through that agent's `agent.ctx` instead)"

@@ -1,0 +1,96 @@
+"""What a tool is made of."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Final
+
+from dshcore.json import Json
+from dshcore.tools.errors import InvalidTool
+from dshcore.tools.executions import ToolExecution, ToolRun
+from dshcore.tools.json_schema import assert_supported
+from dshcore.tools.results import ToolResult
+
+RESERVED_NAME: Final = "run_code"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """What a tool returns, and how it is shown.
+
+    Attributes:
+        schema: The contract of the value.
+        render: Makes of arguments and value the content that the model sees.
+        presentation_meta: Makes of them durable data for whoever displays the call.
+    """
+
+    schema: Mapping[str, object]
+    render: Callable[[Json, Json], object]
+    presentation_meta: Callable[[Json, Json], object] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDefinition:
+    """A tool. The registry keeps the definition that it is given.
+
+    Attributes:
+        name: Its identity in the layer that it is registered in; any text but the reserved one.
+        description: What the model is told about it.
+        parameters: The schema of its arguments, for the model.
+        output: What it returns, and how that is shown.
+        execute: The body. It gets the arguments and its run, and answers the canonical value.
+        finalize_content: The last word on the content of a result; answering nothing keeps it.
+        is_concurrency_safe: Whether a call with these arguments may overlap others; only true itself says so.
+        timeout_ms: A budget for whoever enforces budgets; the registry does not.
+        present_call: Makes a view of a call, for readers.
+        present_result: Makes a view of a logged result, for readers.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+    output: ToolOutput
+    execute: Callable[[Json, ToolRun], Awaitable[object]]
+    finalize_content: Callable[[ToolExecution, ToolResult], object] | None = None
+    is_concurrency_safe: Callable[[Json], object] | None = None
+    timeout_ms: float | None = None
+    present_call: Callable[[Json], object] | None = None
+    present_result: Callable[[Json, Mapping[str, Json]], object] | None = None
+
+
+def check_definition(definition: ToolDefinition) -> None:
+    """Refuse a definition that no tool can have; the first thing that is wrong is told.
+
+    Raises:
+        InvalidTool: Output, timeout or name cannot be.
+        JsonSchemaError: The output schema is not in the enforced subset.
+
+    Spec:
+        TOOL-DEF-02, TOOL-DEF-03, TOOL-DEF-04, TOOL-DEF-07, TOOL-DEF-08
+    """
+    check_output(definition)
+    assert_supported(definition.output.schema)
+    if definition.timeout_ms is not None and not is_duration(definition.timeout_ms):
+        raise InvalidTool(f'tool "{definition.name}" timeoutMs must be a positive finite number')
+    if definition.name == RESERVED_NAME:
+        raise InvalidTool(
+            f'tool name "{RESERVED_NAME}" is reserved for the Code Mode presentation transport and cannot be '
+            "registered or shadowed"
+        )
+
+
+def check_output(definition: ToolDefinition) -> None:
+    """Refuse a definition that does not declare what it returns (TOOL-DEF-02).
+
+    Raises:
+        InvalidTool: There is no output, no renderer, or a projector that is none.
+    """
+    output = definition.output
+    meta = getattr(output, "presentation_meta", None)
+    if not callable(getattr(output, "render", None)) or not (meta is None or callable(meta)):
+        raise InvalidTool(f'tool "{definition.name}" must declare output {{ schema, render, presentationMeta? }}')
+
+
+def is_duration(value: object) -> bool:
+    """Tell whether a value is a budget of time: a positive finite number, fractions included."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value > 0

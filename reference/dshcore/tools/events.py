@@ -1,0 +1,84 @@
+"""The live events of tools: their keys, payloads and answers."""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from msgspec import UNSET
+
+from dshcore.agent import Agent
+from dshcore.events import Emit, Waterfall
+from dshcore.json import Json
+from dshcore.tools.executions import ToolExecution
+from dshcore.tools.results import ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """Let the call go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """Do not let the call go on; the model is told the reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Let somebody approve the call first."""
+
+    reason: str | None = None
+
+
+PreExecuteDecision: TypeAlias = Allow | Deny | Ask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accept:
+    """Let the result stand, with another content or another value where one is given.
+
+    Attributes:
+        content: Replaces the content alone.
+        value: Replaces the value of a success, which is rendered anew.
+        additional_contexts: Messages to go with the result.
+    """
+
+    content: object = UNSET
+    value: object = UNSET
+    additional_contexts: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Withhold the result: the model sees the feedback instead, as a failure."""
+
+    feedback: Sequence[Json]
+    additional_contexts: Sequence[Mapping[str, Any]] = ()
+
+
+PostExecuteDecision: TypeAlias = Accept | Block
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """A call and what it came to."""
+
+    execution: ToolExecution
+    result: ToolResult
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent that the call was made for, if it is one."""
+        return self.execution.agent
+
+
+_REPORT: Final = 'tool "{payload.execution.name}" ({payload.execution.call_id}): {name}'
+
+TOOLS_CHANGE: Final = Emit[None]("tools/change", scoped=False)
+"""What tools there are has changed; a listener that raises undoes a registration."""
+TOOLS_PRE_EXECUTE: Final = Waterfall[ToolExecution, Awaitable[PreExecuteDecision]]("tools/pre-execute")
+TOOLS_EXECUTE: Final = Waterfall[ToolExecution, Awaitable[ToolResult]]("tools/execute")
+TOOLS_POST_EXECUTE: Final = Waterfall[ToolOutcome, Awaitable[PostExecuteDecision]]("tools/post-execute")
+TOOLS_RESULT: Final = Emit[ToolOutcome]("tools/result", contained=True, report=_REPORT)

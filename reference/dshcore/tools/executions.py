@@ -1,0 +1,182 @@
+"""One call of a tool: what asks for it, what every stage sees of it, and what its body can do besides."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import UnsetType
+
+from dshcore.agent import Agent
+from dshcore.cancel_signal import CancelSignal
+from dshcore.json import Json, NotJson, freeze
+from dshcore.tools.errors import FrozenExecution
+
+
+class ToolToken:
+    """Stands for one execution. Compared by identity; nothing can be read from it (PIPE-ID-01)."""
+
+    __slots__ = ("__weakref__",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallRequest:
+    """A call to be executed.
+
+    Attributes:
+        call_id: Correlates the call with its result; need not be unique.
+        name: The tool.
+        arguments: Any JSON.
+        signal: Asks for the call to stop.
+        root_call_id: The outermost call that this one serves; by default the call itself.
+        parent: The execution that makes this call, if one does.
+    """
+
+    call_id: str
+    name: str
+    arguments: object
+    signal: CancelSignal
+    root_call_id: str | None = None
+    parent: ToolToken | None = None
+
+
+def _never() -> bool:
+    return False
+
+
+class ToolExecution:
+    """One call as every stage sees it.
+
+    It cannot be changed, but for the signal, which a listener of `tools/execute` may replace for what it delegates to.
+
+    Args:
+        call: What was asked for.
+        arguments: Its arguments, as they were when it was asked for.
+        scope: For whom it is made: an agent, an enclosing scope, or nobody.
+        token: Stands for it; by default a new one.
+        may_replace_signal: Tells whether the signal may be replaced now.
+
+    Attributes:
+        call_id: As in the request. So are the others.
+        arguments: The arguments, immutable; `UNSET` where they were no lossless JSON.
+        root_call_id: The outermost call that this one serves.
+        token: Stands for this execution, in all its stages and in no other.
+        scope: For whom the call is made.
+        signal: Asks for the call to stop.
+
+    Spec:
+        PIPE-ID-01, PIPE-ID-02, PIPE-ID-03
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_may_replace_signal",
+        "arguments",
+        "call_id",
+        "name",
+        "parent",
+        "root_call_id",
+        "scope",
+        "signal",
+        "token",
+    )
+
+    call_id: str
+    name: str
+    arguments: Json | UnsetType
+    root_call_id: str
+    parent: ToolToken | None
+    token: ToolToken
+    scope: object | None
+    signal: CancelSignal
+    _may_replace_signal: Callable[[], bool]
+
+    def __init__(
+        self,
+        call: ToolCallRequest,
+        arguments: Json | UnsetType,
+        scope: object | None,
+        *,
+        token: ToolToken | None = None,
+        may_replace_signal: Callable[[], bool] = _never,
+    ) -> None:
+        members: dict[str, object] = {
+            "call_id": call.call_id,
+            "name": call.name,
+            "arguments": arguments,
+            "root_call_id": call.call_id if call.root_call_id is None else call.root_call_id,
+            "parent": call.parent,
+            "token": ToolToken() if token is None else token,
+            "scope": scope,
+            "signal": call.signal,
+            "_may_replace_signal": may_replace_signal,
+        }
+        for name, member in members.items():
+            object.__setattr__(self, name, member)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "signal" or not self._may_replace_signal():
+            raise FrozenExecution(
+                f"cannot set {name} of a tool execution: only a listener of tools/execute may replace something, "
+                "and only the signal"
+            )
+        object.__setattr__(self, name, value)
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent that the call is made for, if it is one."""
+        return self.scope if isinstance(self.scope, Agent) else None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} {self.call_id}>"
+
+
+class ToolRun(ToolExecution):
+    """One call as its body sees it: the execution, and what the body can do besides returning.
+
+    Args:
+        execution: What the stages see.
+        call: What was asked for.
+        signal: Aborts when the caller's signal does, or that of a listener around the body.
+        defer: Takes the contexts.
+        conclude: Takes the conclusion.
+    """
+
+    __slots__ = ("_conclude", "_defer")
+
+    _defer: Callable[[Mapping[str, Any]], None]
+    _conclude: Callable[[], None]
+
+    def __init__(
+        self,
+        execution: ToolExecution,
+        call: ToolCallRequest,
+        signal: CancelSignal,
+        defer: Callable[[Mapping[str, Any]], None],
+        conclude: Callable[[], None],
+    ) -> None:
+        super().__init__(call, execution.arguments, execution.scope, token=execution.token)
+        object.__setattr__(self, "signal", signal)
+        object.__setattr__(self, "_defer", defer)
+        object.__setattr__(self, "_conclude", conclude)
+
+    def defer_context(self, message: Mapping[str, Any]) -> None:
+        """Have a message go with the result, for the agent's next step.
+
+        Args:
+            message: An identified user message.
+
+        Spec:
+            PIPE-CTX-01, PIPE-CTX-02
+        """
+        with suppress(NotJson):  # the result says so: PIPE-FINAL-03
+            message = freeze(message)
+        self._defer(message)
+
+    def conclude_turn(self) -> None:
+        """Let the turn end with this call, if it succeeds, as far as the call is concerned.
+
+        Spec:
+            PIPE-CONCLUDE-01, PIPE-CONCLUDE-02
+        """
+        self._conclude()

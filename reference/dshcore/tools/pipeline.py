@@ -1,0 +1,428 @@
+"""The pipeline: one call from its input to its one final result.
+
+A `PendingCall` passes three parts, each at most once: `prepare` (policy), `dispatch` (the wrappers and the body) and
+`finish` (policy on the result, the finalizer, the notification). The loop's scheduler overlaps the second part of
+several calls and nothing else (PIPE-ORDER-08); `run` is all three in a row.
+
+No failure of a listener, body, renderer or finalizer leaves the pipeline: each becomes the result. What does leave it
+is the cancellation of its task by the host.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, Protocol, cast
+
+from msgspec import UNSET, UnsetType
+
+from dshcore.cancel_signal import CancelSignal
+from dshcore.context import Context
+from dshcore.errors import message_of
+from dshcore.host import is_contained
+from dshcore.json import Json, NotJson, freeze, is_array, is_object
+from dshcore.tools.definitions import ToolDefinition
+from dshcore.tools.errors import ToolError, ToolNotFoundError, ToolOutputError
+from dshcore.tools.events import (
+    TOOLS_EXECUTE,
+    TOOLS_POST_EXECUTE,
+    TOOLS_PRE_EXECUTE,
+    TOOLS_RESULT,
+    Accept,
+    Allow,
+    Ask,
+    Block,
+    Deny,
+    PostExecuteDecision,
+    PreExecuteDecision,
+    ToolOutcome,
+)
+from dshcore.tools.executions import ToolCallRequest, ToolExecution, ToolRun
+from dshcore.tools.json_schema import violations_of
+from dshcore.tools.results import (
+    ABORTED,
+    ABORTED_BEFORE_DISPATCH,
+    LOSSY_ARGUMENTS,
+    LOSSY_RESULT,
+    ErrorFacts,
+    ToolFailure,
+    ToolResult,
+    ToolSuccess,
+    failure_of,
+    frozen,
+    phrased,
+)
+
+_BLOCKED: Final = "tool result blocked by post-execute policy"
+
+
+class Tools(Protocol):
+    """Where the pipeline looks tools up."""
+
+    def get(self, name: str, scope: object | None = None) -> ToolDefinition | None:
+        """Answer the definition that a scope resolves now."""
+        ...
+
+
+class PendingCall:
+    """One call on its way through the pipeline.
+
+    Making it takes the snapshot of the arguments, and looks at the signal: what has failed by then is settled at once
+    and passes no policy.
+
+    Args:
+        tools: Where tools are looked up.
+        ctx: Where its events are dispatched.
+        call: What was asked for.
+        scope: For whom.
+
+    Spec:
+        PIPE-ORDER-01, PIPE-ORDER-02, PIPE-ORDER-03, PIPE-ORDER-04, PIPE-ORDER-08, PIPE-ARGS-01, PIPE-ARGS-02,
+        PIPE-CANCEL-01, PIPE-FINAL-02
+    """
+
+    def __init__(self, tools: Tools, ctx: Context, call: ToolCallRequest, scope: object | None) -> None:
+        self._tools = tools
+        self._ctx = ctx
+        self._call = call
+        self._scope = scope
+        visible = tools.get(call.name, scope)
+        self._finalizer = None if visible is None else visible.finalize_content  # PIPE-FINAL-02
+        self._result: ToolResult | None = None
+        self._needs_post = True
+        self._is_around = False
+        self._body_invoked = False
+        self._made: list[ToolResult] = []
+        """What the body stage answered in this call; any other result is a wrapper's own (PIPE-AROUND-03)."""
+        self._deferred: list[Mapping[str, Any]] = []
+        self._concluded = False
+        self._arguments: Json = None
+        shown: Json | UnsetType = UNSET
+        try:
+            self._arguments = shown = freeze(call.arguments)
+        except NotJson:
+            self._settle(phrased(LOSSY_ARGUMENTS), needs_post=False)
+        else:
+            if call.signal.aborted:
+                self._settle(ABORTED_BEFORE_DISPATCH, needs_post=False)
+        self.execution: Final = ToolExecution(call, shown, scope, may_replace_signal=lambda: self._is_around)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the call has come to something, so that its body is not dispatched (any more)."""
+        return self._result is not None
+
+    async def run(self) -> ToolResult:
+        """Pass all parts; answer the result."""
+        await self.prepare()
+        await self.dispatch()
+        return await self.finish()
+
+    # --- policy ------------------------------------------------------------------------------------------------------
+
+    async def prepare(self) -> None:
+        """Ask the policy whether the call may go on.
+
+        Spec:
+            PIPE-PRE-01, PIPE-PRE-02, PIPE-PRE-05, PIPE-CANCEL-02, PIPE-CANCEL-03
+        """
+        if self.settled:
+            return
+
+        async def allow() -> PreExecuteDecision:
+            return Allow()
+
+        try:
+            answer = self._ctx.waterfall(TOOLS_PRE_EXECUTE, self.execution, allow, scope=self._scope)
+            denial = self._denial(cast("object", await answer))
+        except BaseException as error:
+            if not is_contained(error):
+                raise
+            self._settle(failure_of(error), needs_post=False)
+            return
+        if denial is not None:
+            self._settle(phrased(denial))
+        elif self._call.signal.aborted:
+            self._settle(ABORTED_BEFORE_DISPATCH)
+
+    def _denial(self, decision: object) -> str | None:
+        """Answer why a call may not go on; none if it may."""
+        match decision:
+            case Allow():
+                return None
+            case Deny(reason=str(reason)):
+                return reason
+            case Ask(reason=None):  # PIPE-PRE-02: there is no approval service
+                return f'tool "{self._call.name}" requires approval (not yet supported)'
+            case Ask(reason=str(reason)):
+                return reason
+            case _:
+                raise ToolError(
+                    f"tools/pre-execute was answered with {decision!r}: answer Allow(), Deny(reason) or Ask()"
+                )
+
+    # --- wrappers and body -------------------------------------------------------------------------------------------
+
+    async def dispatch(self) -> None:
+        """Run the body, inside the listeners around it.
+
+        Cancellation:
+            Delivered to the body; the call then has no result.
+
+        Spec:
+            PIPE-AROUND-02, PIPE-AROUND-03, PIPE-AROUND-04, PIPE-AROUND-05, PIPE-AROUND-06, PIPE-CTX-04,
+            PIPE-CONCLUDE-02, PIPE-CANCEL-07, UNKNOWN-TOOL-04
+        """
+        if self.settled:
+            return
+        self._is_around = True
+        try:
+            answer = self._ctx.waterfall(TOOLS_EXECUTE, self.execution, self._run_body, scope=self._scope)
+            result, needs_post = self._adopt(cast("object", await answer))
+        except BaseException as error:
+            if not is_contained(error):
+                raise
+            self._settle(failure_of(error), needs_post=False)
+            return
+        finally:
+            self._is_around = False
+        contexts = (*self._deferred, *result.additional_contexts)
+        if isinstance(result, ToolSuccess):
+            result = replace(result, concludes_turn=self._concluded)
+        self._settle(self._unless_aborted(replace(result, additional_contexts=contexts)), needs_post=needs_post)
+
+    async def _run_body(self) -> ToolResult:
+        """Answer what the body comes to; never fails but for the host.
+
+        Spec:
+            PIPE-BODY-01, PIPE-BODY-02, PIPE-BODY-04, PIPE-AROUND-01, PIPE-AROUND-07, PIPE-CANCEL-04, PIPE-CANCEL-05,
+            PIPE-CANCEL-06, PIPE-CANCEL-09, TOOL-LIVE-01, UNKNOWN-TOOL-01
+        """
+        result = await self._attempt_body()
+        self._made.append(result)
+        return result
+
+    async def _attempt_body(self) -> ToolResult:
+        execution, call = self.execution, self._call
+        own = execution.signal
+        if _any_aborted(call.signal, own):
+            return ABORTED_BEFORE_DISPATCH
+        definition = self._tools.get(call.name, self._scope)
+        if definition is None:
+            return failure_of(ToolNotFoundError(call.name))
+        signal, release = _either(own, call.signal)
+        run = ToolRun(execution, call, signal, self._deferred.append, self._conclude)
+        self._body_invoked = True
+        try:
+            value = await definition.execute(self._arguments, run)
+        except BaseException as error:
+            if not is_contained(error):
+                raise
+            return failure_of(error)
+        finally:
+            release()
+        result = self._completed(definition, value)
+        return ABORTED if isinstance(result, ToolSuccess) and _any_aborted(call.signal, own) else result
+
+    def _completed(self, definition: ToolDefinition, value: object) -> ToolResult:
+        """Make a success of a value, if it keeps the contract of its tool.
+
+        Spec:
+            SCHEMA-OUT-01, SCHEMA-OUT-02, PIPE-BODY-02, PIPE-BODY-03
+        """
+        try:
+            canonical = _canonical(definition, value)
+            content = _made_by(
+                definition, "output.render", lambda: definition.output.render(self._arguments, canonical)
+            )
+            meta: Json | UnsetType = UNSET
+            project = definition.output.presentation_meta
+            if project is not None and self._call.parent is None:
+                meta = _made_by(definition, "output.presentationMeta", lambda: project(self._arguments, canonical))
+        except ToolOutputError as error:
+            return failure_of(error)
+        return ToolSuccess(value=canonical, content=content, meta=meta, concludes_turn=self._concluded)
+
+    def _adopt(self, answer: object) -> tuple[ToolResult, bool]:
+        """Take what the outermost wrapper answered: the body's result as it is, its own as far as it counts.
+
+        Returns:
+            The result, and whether policy on results applies to it.
+        """
+        if any(answer is made for made in self._made):
+            return cast("ToolResult", answer), True
+        if isinstance(answer, ToolFailure):
+            return answer, True
+        if not isinstance(answer, ToolSuccess):
+            raise ToolError(f"tools/execute was answered with {answer!r}: answer ToolSuccess or ToolFailure")
+        definition = self._tools.get(self._call.name, self._scope)
+        if definition is None:
+            return failure_of(ToolNotFoundError(self._call.name)), False
+        result = self._completed(definition, answer.value)
+        return replace(result, additional_contexts=answer.additional_contexts), isinstance(result, ToolSuccess)
+
+    # --- policy on the result, finalizer, notification ---------------------------------------------------------------
+
+    async def finish(self) -> ToolResult:
+        """Ask the policy about the result, let the tool finalize its content, tell the observers; answer it.
+
+        Spec:
+            PIPE-ORDER-04, PIPE-POST-05, PIPE-CTX-03, PIPE-CANCEL-07, PIPE-CANCEL-08
+        """
+        assert self._result is not None
+        if self._needs_post:
+            await self._apply_policy(self._result)
+        return self._finalized(self._result)
+
+    async def _apply_policy(self, result: ToolResult) -> None:
+        async def accept() -> PostExecuteDecision:
+            return Accept()
+
+        try:
+            answer = self._ctx.waterfall(
+                TOOLS_POST_EXECUTE, ToolOutcome(self.execution, result), accept, scope=self._scope
+            )
+            decided = self._decided(result, cast("object", await answer))
+        except BaseException as error:
+            if not is_contained(error):
+                raise
+            self._settle(failure_of(error))
+            return
+        self._settle(self._unless_aborted(decided))
+
+    def _decided(self, result: ToolResult, decision: object) -> ToolResult:
+        """Answer what policy makes of a result.
+
+        Spec:
+            PIPE-POST-01, PIPE-POST-02, PIPE-POST-03, PIPE-POST-04, PIPE-CTX-01, PIPE-CTX-03
+        """
+        match decision:
+            case Block(feedback=feedback, additional_contexts=contexts):
+                error = ErrorFacts(_feedback_text(feedback) or _BLOCKED)
+                return ToolFailure(error=error, content=feedback, additional_contexts=contexts)
+            case Accept(content=content, value=value, additional_contexts=more):
+                contexts = (*result.additional_contexts, *more)
+            case _:
+                raise ToolError(
+                    f"tools/post-execute was answered with {decision!r}: answer Accept() or Block(feedback)"
+                )
+        if value is UNSET:
+            replaced = result if content is UNSET else replace(result, content=cast("Json", content))
+            return replace(replaced, additional_contexts=contexts)
+        if content is not UNSET:
+            raise ToolError("tools/post-execute accept decision cannot replace both value and content")
+        if not isinstance(result, ToolSuccess):
+            raise ToolError("tools/post-execute cannot replace the value of a failed result")
+        definition = self._tools.get(self._call.name, self._scope)
+        if definition is None:
+            raise ToolNotFoundError(self._call.name)
+        return replace(self._completed(definition, value), additional_contexts=contexts)
+
+    def _finalized(self, result: ToolResult) -> ToolResult:
+        """Freeze a result, let the tool replace its content, and tell the observers.
+
+        Spec:
+            PIPE-FINAL-01, PIPE-FINAL-02, PIPE-FINAL-03, PIPE-RESULT-01, RESULT-FREEZE-01
+        """
+        result = frozen(result)
+        if self._finalizer is not None:
+            result = _with_final_content(self._finalizer, self.execution, result)
+        self._result = result
+        self._ctx.emit(TOOLS_RESULT, ToolOutcome(self.execution, result), scope=self._scope)
+        return result
+
+    # --- giving up ---------------------------------------------------------------------------------------------------
+
+    def abandon(self) -> ToolFailure:
+        """Settle the call as aborted, wherever it is: because its body was stopped from outside. No policy applies."""
+        failure = self._abortion()
+        self._settle(failure, needs_post=False)
+        return failure
+
+    # --- internals ---------------------------------------------------------------------------------------------------
+
+    def _settle(self, result: ToolResult, *, needs_post: bool = True) -> None:
+        self._result = result
+        self._needs_post = needs_post
+
+    def _conclude(self) -> None:
+        self._concluded = True
+
+    def _abortion(self) -> ToolFailure:
+        return ABORTED if self._body_invoked else ABORTED_BEFORE_DISPATCH
+
+    def _unless_aborted(self, result: ToolResult) -> ToolResult:
+        """Replace a success by the abort, with its contexts; a failure stays what it is (PIPE-CANCEL-06)."""
+        if not isinstance(result, ToolSuccess) or not self._call.signal.aborted:
+            return result
+        return replace(self._abortion(), additional_contexts=result.additional_contexts)
+
+
+def _canonical(definition: ToolDefinition, value: object) -> Json:
+    canonical = _lossless(definition, value, "value is not lossless JSON")
+    if violations := violations_of(definition.output.schema, canonical):
+        raise ToolOutputError(definition.name, violations)
+    return canonical
+
+
+def _lossless(definition: ToolDefinition, value: object, violation: str) -> Json:
+    try:
+        return freeze(value)
+    except NotJson:
+        raise ToolOutputError(definition.name, (violation,)) from None
+
+
+def _made_by(definition: ToolDefinition, part: str, make: Callable[[], object]) -> Json:
+    """Answer what a part of a definition makes of a value."""
+    try:
+        made = make()
+    except Exception as error:
+        text = message_of(error, unreadable="<unprintable thrown value>")
+        raise ToolOutputError(definition.name, (f"{part} failed: {text}",)) from error
+    return _lossless(definition, made, f"{part} returned non-lossless JSON")
+
+
+def _with_final_content(
+    finalize: Callable[[ToolExecution, ToolResult], object], execution: ToolExecution, result: ToolResult
+) -> ToolResult:
+    try:
+        content = finalize(execution, result)
+        return result if content is None else replace(result, content=freeze(content))
+    except NotJson:
+        return phrased(LOSSY_RESULT)
+    except BaseException as error:
+        if not is_contained(error):
+            raise
+        return failure_of(error)
+
+
+def _feedback_text(feedback: object) -> str:
+    """Answer the text of blocks, each that is no text named by its type (PIPE-POST-04)."""
+    blocks = feedback if is_array(feedback) else ()
+    return "\n".join(
+        block.get("text", "") if block.get("type") == "text" else f"[{block.get('type')} content]"
+        for block in blocks
+        if is_object(block)
+    )
+
+
+def _any_aborted(*signals: CancelSignal) -> bool:
+    return any(signal.aborted for signal in signals)
+
+
+def _either(own: CancelSignal, callers: CancelSignal) -> tuple[CancelSignal, Callable[[], None]]:
+    """Answer a signal that aborts as soon as one of two does, with its reason; and what lets go of both.
+
+    Spec:
+        PIPE-AROUND-07
+    """
+    joined = CancelSignal()
+
+    def follow(source: CancelSignal) -> Callable[[], None]:
+        return source.on_abort(lambda: joined.abort(source.reason))
+
+    releases = () if own is callers else (follow(own), follow(callers))
+
+    def release() -> None:
+        for let_go in releases:
+            let_go()
+
+    return joined if releases else own, release

@@ -1,0 +1,81 @@
+"""The scenarios can fail: each planted fault is found by a check that cites the clause it violates, and is blamed."""
+
+import logging
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from typeguard import suppress_type_checks
+
+from dshconform.adapters.reference.adapter import ReferenceAdapter
+from dshconform.checks.catalog import all_checks
+from dshconform.contracts.table import TableCheck
+from dshconform.faults import FAULTS, SCENARIO_FAULTS, TURN_FAULTS, Fault
+from dshconform.faults.edit import LineGone, edit
+from dshconform.links.in_process import InProcessLink
+from dshconform.running.ledger import Ledger
+from dshconform.running.world import new_world
+from dshconform.scenarios.check import ScenarioCheck
+from dshconform.scenarios.load import Scenario
+from dshconform.spec import load_specification
+from dshconform.trace.pattern import Difference
+
+
+@cache
+def scenarios_that_cite(clause: str) -> tuple[Scenario, ...]:
+    """Scenarios first, then cells of tables."""
+    alone = [check.scenario for check in all_checks() if isinstance(check, ScenarioCheck)]
+    cells = [cell for check in all_checks() if isinstance(check, TableCheck) for cell in check.cells]
+    return tuple(scenario for scenario in (*alone, *cells) if clause in scenario.clauses)
+
+
+def differences(scenario: Scenario) -> Iterator[Difference]:
+    """The first difference of each of its worlds."""
+    with InProcessLink(ReferenceAdapter()) as link:
+        for steps in scenario.worlds:
+            world = new_world(link, Ledger())
+            difference, _ = world.perform_all(steps)
+            world.close()
+            if difference is not None:
+                yield difference
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """What the reference logs of its faults is of no interest, and a fault need not keep to types."""
+    logging.disable(logging.CRITICAL)
+    with suppress_type_checks():
+        yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.filterwarnings("ignore")  # a fault may leave a coroutine behind
+@pytest.mark.parametrize("fault", SCENARIO_FAULTS, ids=lambda fault: fault.id)
+def test_a_check_that_cites_the_clause_blames_it(fault: Fault) -> None:
+    """Of the scenarios and cells that cite the violated clause, one at least fails because of it."""
+    citing = scenarios_that_cite(fault.clause)
+    assert citing, f"nothing cites {fault.clause}"
+    found: list[tuple[str, ...]] = []
+    with fault.plant():
+        for scenario in citing:
+            for difference in differences(scenario):
+                if fault.clause in difference.clauses:
+                    return
+                found.append((scenario.id, difference.sentence, *difference.clauses))
+    pytest.fail(f"no scenario blames {fault.clause}; what differs: {found}")
+
+
+def test_faults_are_told_apart_and_violate_clauses_of_the_specification() -> None:
+    """Names are used once, clauses exist, and what each does is said in a sentence."""
+    specification = load_specification()
+    every = [*SCENARIO_FAULTS, *FAULTS, *TURN_FAULTS]
+    assert len({fault.id for fault in every}) == len(every)
+    for fault in SCENARIO_FAULTS:
+        assert specification.clause(fault.clause).id == fault.clause
+        assert fault.about.endswith(".")
+
+
+def test_a_fault_whose_line_is_gone_says_so() -> None:
+    """The reference has changed, and the fault must follow it; a line that stands twice is none."""
+    with pytest.raises(LineGone, match="has 'not there' 0 times"), edit(Ledger, "stops", ("not there", ""))():
+        pass
