@@ -35,7 +35,7 @@ class Broken:
 class Promises:
     """The replies of one adapter so far, as much of them as the next reply is judged by."""
 
-    _open: Sequence[str] = ()
+    _open: tuple[str, ...] = ()
     _named: set[str] = field(default_factory=set)
     """Waiting gates that a command has named: only these may end without a `closed` row."""
 
@@ -59,6 +59,8 @@ class Promises:
         elif not reply.observed and not reply.open:
             return None
         opened, closed = _gate_rows(reply.observed)
+        if not opened and not closed and tuple(reply.open) == self._open:
+            return None
         order = [*self._open, *opened]
         problem = _waiting(reply.open, order)
         if problem is None and len(set(order)) != len(order):
@@ -84,6 +86,9 @@ class Promises:
 
 
 def _broken_form(command: Command, reply: Reply) -> Broken | None:
+    one = (reply.result is UNSET) is not (reply.error is UNSET)
+    if one and reply.id == command.id and reply.fault is UNSET and reply.late is UNSET:
+        return None  # as nearly every reply
     title = _title(command)
     if reply.id != command.id:
         return Broken(
