@@ -13,12 +13,12 @@ from typing import Final
 from msgspec import UNSET, UnsetType
 
 from dshconform.links.link import FaultKind, brief
-from dshconform.protocol.commands import CORE
+from dshconform.protocol.commands import OPERATIONS
 from dshconform.protocol.json_value import Json, JsonMap, same
 from dshconform.protocol.messages import Command, Reply
 
 _WITHOUT_RETURN: Final = frozenset(
-    {"hello", "world.close", *(name for name, operation in CORE.items() if operation.answers_gate)}
+    {"hello", "world.close", *(name for name, operation in OPERATIONS.items() if operation.answers_gate)}
 )
 
 

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import msgspec
 
 from dshconform.protocol import functions
-from dshconform.protocol.commands import CORE, Operation
+from dshconform.protocol.commands import OPERATIONS, Operation
 from dshconform.protocol.functions import AnyScriptedAction, CommandAction
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.kinds import FUNCTIONS, Kind, event_kind
@@ -74,9 +74,9 @@ def check_command(op: str, args: JsonMap, *, symbolic: bool = False) -> None:
 
 
 def _command(op: str, args: JsonMap, place: _Place, *, symbolic: bool = False, scripted: bool = False) -> Operation:
-    operation = CORE.get(op)
+    operation = OPERATIONS.get(op)
     if operation is None:
-        raise place.bad(f"the core has no operation {op!r}; it has {', '.join(CORE)}")
+        raise place.bad(f"there is no operation {op!r}; there are {', '.join(OPERATIONS)}")
     if scripted and operation.top_level:
         raise place.bad(f"{op!r} is for the suite alone: take it out of the script")
     if "gate" in args and isinstance(args["gate"], Mapping) and operation.answers_gate and symbolic:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from dshconform.protocol.commands import CORE, Operation
+from dshconform.protocol.commands import OPERATIONS, Operation
 from dshconform.protocol.functions import AnyScriptedAction, CommandAction, FunctionSpec, Item
 from dshconform.protocol.json_value import Json
 from dshconform.protocol.messages import PROTOCOL_VERSION, ErrorForm, Hello, Thrown
@@ -75,7 +75,7 @@ def _shown() -> dict[str, Schema]:
 
 def _sent() -> dict[str, Schema]:
     """What the suite writes."""
-    types = [operation.args for operation in CORE.values()]
+    types = [operation.args for operation in OPERATIONS.values()]
     parts = [AnyScriptedAction, CommandAction, Item, FunctionSpec, *NOTATIONS.values()]
     defs = _components([*types, *parts], "SentValue")
     defs["Raw"]["properties"]["$raw"] = {}
@@ -88,8 +88,8 @@ def _sent() -> dict[str, Schema]:
         "then": _ref("CommandAction"),
         "else": _tidy(scripted[0], "SentValue"),
     }
-    defs["Call"] = _call(CORE)
-    below = [name for name, operation in CORE.items() if not operation.top_level]
+    defs["Call"] = _call(OPERATIONS)
+    below = [name for name, operation in OPERATIONS.items() if not operation.top_level]
     for name in ("CommandAction", "Item"):
         defs[name]["properties"]["op"] = {"enum": below}
         defs[name]["allOf"] = [_ref("Call")]
@@ -97,7 +97,7 @@ def _sent() -> dict[str, Schema]:
         "title": "Command",
         "description": "One operation for the adapter to execute.",
         "type": "object",
-        "properties": {"id": {"type": "integer"}, "op": {"enum": list(CORE)}, "args": {"type": "object"}},
+        "properties": {"id": {"type": "integer"}, "op": {"enum": list(OPERATIONS)}, "args": {"type": "object"}},
         "required": ["id", "op", "args"],
         "additionalProperties": False,
         "allOf": [_ref("Call")],

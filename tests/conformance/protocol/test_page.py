@@ -14,7 +14,7 @@ from dshconform.adapters.reference.adapter import ReferenceAdapter
 from dshconform.links.in_process import InProcessLink
 from dshconform.links.link import FaultKind, Limits
 from dshconform.protocol.check import check_command
-from dshconform.protocol.commands import CORE
+from dshconform.protocol.commands import OPERATIONS
 from dshconform.protocol.functions import AnyScriptedAction, CommandAction, FunctionSpec
 from dshconform.protocol.kinds import EVENTS, FUNCTIONS
 from dshconform.protocol.messages import ErrorForm, Hello, ImplementationInfo
@@ -81,19 +81,19 @@ def session() -> list[tuple[str, str]]:
 def test_the_operations_are_those_of_the_table() -> None:
     """Every operation is listed with its arguments, and nothing else is."""
     found = {first(op): sorted(listed(args)) for op, args, _ in rows("operation", "arguments", "result")}
-    assert found == {op: sorted(members(operation.args)) for op, operation in CORE.items()}
+    assert found == {op: sorted(members(operation.args)) for op, operation in OPERATIONS.items()}
 
 
 def test_a_task_marks_what_is_asynchronous() -> None:
     """The page says of `task?` that it does."""
-    marked = {op for op, operation in CORE.items() if "task?" in members(operation.args)}
-    assert marked == {op for op, operation in CORE.items() if operation.asynchronous} | {"undo"}
+    marked = {op for op, operation in OPERATIONS.items() if "task?" in members(operation.args)}
+    assert marked == {op for op, operation in OPERATIONS.items() if operation.asynchronous} | {"undo"}
 
 
 def test_the_answers_to_gates_are_those_of_the_table() -> None:
     """Whatever makes no `return` row is listed as an answer."""
     found = [op for ops, _ in rows("operation", "effect") for op in listed(ops)]
-    assert found == [op for op, operation in CORE.items() if operation.answers_gate]
+    assert found == [op for op, operation in OPERATIONS.items() if operation.answers_gate]
 
 
 def test_the_members_of_replies_are_the_type() -> None:
@@ -142,7 +142,7 @@ def test_functions_are_given_where_the_table_says() -> None:
     operations = {"definition": "tool.register"}
     assert places == {
         kind: path if path.partition(".")[0] in operations else f"{op}.{path}"
-        for op, operation in CORE.items()
+        for op, operation in OPERATIONS.items()
         for path, kind in operation.kinds.items()
     }
 
@@ -193,7 +193,7 @@ def test_the_schema_is_named() -> None:
     assert sorted(hello) == sorted(name.removesuffix("?") for name in members(Hello))
     assert len(hello["implementation"]) == len(members(ImplementationInfo))
     features = [first(feature) for feature, *_ in rows("feature", "what it adds", "where it is missing")]
-    assert set(features) >= {operation.feature for operation in CORE.values() if operation.feature}
+    assert set(features) >= {operation.feature for operation in OPERATIONS.values() if operation.feature}
     assert set(hello["features"]) <= set(features)
 
 

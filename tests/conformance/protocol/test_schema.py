@@ -11,7 +11,7 @@ import pytest
 from tests.conformance.protocol.messages import BAD_COMMANDS, BAD_REPLIES, GOOD_COMMANDS, GOOD_REPLIES, Message, reply
 
 from dshconform.protocol.check import BadCommandError, check_command
-from dshconform.protocol.commands import CORE
+from dshconform.protocol.commands import OPERATIONS
 from dshconform.protocol.observations import MalformedReplyError, read_reply
 from dshconform.protocol.schema import FILE_NAME, schema, schema_text
 
@@ -111,4 +111,4 @@ def test_every_operation_is_in_the_schema() -> None:
     """The table and the schema have the same operations, each with its own arguments."""
     call = schema()["$defs"]["Call"]["allOf"]
     listed = {one["if"]["properties"]["op"]["const"]: one["then"]["properties"]["args"]["$ref"] for one in call}
-    assert listed == {op: f"#/$defs/{operation.args.__name__}" for op, operation in CORE.items()}
+    assert listed == {op: f"#/$defs/{operation.args.__name__}" for op, operation in OPERATIONS.items()}

@@ -9,7 +9,7 @@ from tests.conformance.adapters.dsh_node.talk import TEXT, Command, message
 
 from dshconform.links.subprocess import SubprocessLink
 from dshconform.protocol.check import check_command
-from dshconform.protocol.commands import CORE
+from dshconform.protocol.commands import OPERATIONS
 from dshconform.protocol.json_value import Json
 from dshconform.protocol.kinds import EVENTS, FUNCTIONS, Kind
 from dshconform.protocol.messages import Reply
@@ -174,7 +174,7 @@ def test_every_operation(dsh_node_process: SubprocessLink) -> None:
     for op, reply in replies(dsh_node_process):
         assert reply.error is UNSET, (op, reply.error)
         answered.setdefault(op, reply.result)
-    assert {"hello", *answered} == set(CORE)
+    assert {"hello", *answered} == set(OPERATIONS)
     assert {op: answered[op] for op in RESULTS} == RESULTS
 
 

@@ -1,56 +1,17 @@
-"""The command table of the core: what each operation takes, and what it answers.
-
-Names (of agents, tasks, disposers, signals) belong to the suite and are typed; what the contract takes is any JSON, in
-the value notation, and passed on unchecked: a wrong value there is a test. Tables of other profiles come with the parts
-of the implementation that they drive.
-"""
+"""The commands of the core."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
+from dshconform.protocol.commands.arguments import Arguments, OfAgent, Placed, Scoped, Target, Which
+from dshconform.protocol.commands.operation import Operation
 from dshconform.protocol.functions import FunctionSpec, Item, Script
 from dshconform.protocol.json_value import Json
 from dshconform.protocol.names import Name, Path
 from dshconform.protocol.values import FieldRef
-
-# --- building blocks ---------------------------------------------------------------------------------------------
-
-
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The arguments of one command."""
-
-
-Which: TypeAlias = Name | FieldRef
-"""An agent or a session by its name; inside a function also the one that a field of the call holds."""
-
-
-class AgentPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The context, or the scope, of one agent."""
-
-    agent: Which
-
-
-In: TypeAlias = Name | AgentPlace
-"""Through which context a command goes: `root` (the default), or an agent's."""
-
-Target: TypeAlias = Annotated[Json, Meta(description="`next-turn` or `next-step`; any other value is for refusals.")]
-
-
-class Placed(Arguments, frozen=True, kw_only=True):
-    """Arguments of a command that registers, creates or looks something up, through the context `in`."""
-
-    in_: In | UnsetType = msgspec.field(default=UNSET, name="in")
-
-
-class OfAgent(Arguments, frozen=True, kw_only=True):
-    """Arguments of an operation of an agent."""
-
-    agent: Which
-
 
 # --- worlds and the running of commands --------------------------------------------------------------------------
 
@@ -340,12 +301,6 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     parent: Json | UnsetType = UNSET
 
 
-class Scoped(Placed, frozen=True, kw_only=True):
-    """The scope that is asked; without it, none."""
-
-    scope: In | UnsetType = UNSET
-
-
 class ToolMode(Scoped, frozen=True, kw_only=True):
     """The call to classify."""
 
@@ -397,29 +352,6 @@ class ValueRemove(Arguments, frozen=True, kw_only=True):
 
 
 # --- the table ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One line of the command table.
-
-    Args:
-        args: The type of the arguments.
-        result: What it answers, in words; for an asynchronous one, the value of its task.
-        asynchronous: Whether it takes `task`, or (in a script) is awaited.
-        answers_gate: Whether it answers a gate: such commands make no `return` row.
-        top_level: Whether it is for the suite alone, not for bursts and scripts.
-        feature: The feature that it needs.
-        kinds: The kinds of the functions in it, by path; `listen` names its kind by `event`.
-    """
-
-    args: type[Arguments]
-    result: str
-    asynchronous: bool = False
-    answers_gate: bool = False
-    top_level: bool = False
-    feature: str | None = None
-    kinds: Mapping[str, str] = field(default_factory=dict)
 
 
 _MODEL_KINDS: Final = {name: f"model/{name}" for name in ("start", "stream", "resolve", "models", "close")}

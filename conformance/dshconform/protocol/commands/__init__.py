@@ -1,0 +1,17 @@
+"""The command tables: what each operation takes, and what it answers.
+
+Names (of agents, tasks, disposers, signals) belong to the suite and are typed; what the contract takes is any JSON, in
+the value notation, and passed on unchecked: a wrong value there is a test. An adapter for `core` needs the first table
+only.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from dshconform.protocol.commands.core import CORE
+from dshconform.protocol.commands.operation import Operation
+
+OPERATIONS: Final[Mapping[str, Operation]] = {**CORE}
+"""Every operation, in the order of the protocol page."""
+
+__all__ = ["OPERATIONS", "Operation"]
