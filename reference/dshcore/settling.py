@@ -27,6 +27,8 @@ loop would spin for ever."""
 
 _TURNS_BETWEEN_CLOCK_READS: Final = 1024
 _ROUNDS_OF_CANCELLING: Final = 8
+_OWN_FILES: Final = 1
+"""The pipe by which other threads wake a loop that waits; one that does not wait need not ask for it."""
 
 
 class Unsettled(DshError):
@@ -193,7 +195,7 @@ class _IdleSelector(selectors.BaseSelector):
         self.turns += 1
         if self.turns % _TURNS_BETWEEN_CLOCK_READS == 0:
             self._on_turns(self.turns)
-        ready = self._inner.select(0)
+        ready = self._inner.select(0) if len(self._inner.get_map()) > _OWN_FILES else []
         if ready or (timeout is not None and timeout <= 0):
             return ready
         real_timeout = self._on_idle(timeout)

@@ -123,7 +123,7 @@ def _broken_form(command: Command, reply: Reply) -> Broken | None:
 def _broken_return(command: Command, reply: Reply) -> Broken | None:
     if command.op in _WITHOUT_RETURN:
         return None
-    rows = [row for row in reply.observed if row["on"] == "return" and "part" not in row and "at" not in row]
+    rows = [row for row in reply.observed if row["on"] == "return" and "at" not in row and "part" not in row]
     if len(rows) != 1:
         problem = f"{len(rows) or 'no'} `return` rows of the command itself"
     elif rows[0]["op"] != command.op:

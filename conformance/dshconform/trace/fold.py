@@ -1,8 +1,9 @@
 """What a trace invariant is: a small fold over the rows of one world, and the data that names it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol
 
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Row
@@ -18,17 +19,16 @@ class Fold(Protocol):
         ...
 
 
-@runtime_checkable
-class SettlingFold(Protocol):
+class SettlingFold(ABC):
     """A fold that also looks at the end of every reply, when the implementation has settled."""
 
+    @abstractmethod
     def __call__(self, row: Row, matching: Matching) -> Difference | None:
         """Take in one row and answer what it violates."""
-        ...
 
+    @abstractmethod
     def settled(self, matching: Matching) -> Difference | None:
         """Answer what is still owed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from dshconform.protocol.json_value import Json, JsonMap, same
 from dshconform.protocol.messages import Row
-from dshconform.trace.fold import Invariant, Place, event_of, items_of, members_of, whole_number
+from dshconform.trace.fold import Invariant, Place, SettlingFold, event_of, items_of, members_of, whole_number
 from dshconform.trace.pattern import MISSING, Difference, Matching
 
 Lists: TypeAlias = dict[str, list[Json]]
@@ -23,7 +23,7 @@ _BLAMED: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 @dataclass(slots=True)
-class _Inbox:
+class _Inbox(SettlingFold):
     """The lists of every session, folded from its splices, and the notifications that are still owed.
 
     A message that a claim removes is to be told of as claimed, one that anything else removes as discarded: so none

@@ -20,7 +20,7 @@ from dshconform.trace.rows import row_subject
 INVARIANTS: Final[tuple[Invariant, ...]] = (*LOG_INVARIANTS, *CALL_INVARIANTS, *INBOX_INVARIANTS, *AGENT_INVARIANTS)
 """All of them."""
 
-_BY_HAND: Final = frozenset({"session.append"})
+_BY_HAND: Final = frozenset({("return", "session.append")})
 """Commands after which a log is no evidence of its driver any more."""
 
 
@@ -46,15 +46,14 @@ class Watch:
         Returns:
             The first violation; the rest of the reply is not looked at then.
         """
-        for row in rows:
-            if row["on"] == "return" and row.get("op") in _BY_HAND:
-                self._folds = [(invariant, fold) for invariant, fold in self._folds if not invariant.driver]
-                self._table, self._settling = {}, []
-        for row in rows:
-            key = row["on"], row_subject(row)
+        keys = [(row["on"], row_subject(row)) for row in rows]
+        if not _BY_HAND.isdisjoint(keys):
+            self._folds = [(invariant, fold) for invariant, fold in self._folds if not invariant.driver]
+            self._table, self._settling = {}, []
+        for key, row in zip(keys, rows, strict=True):
             folds = self._table.get(key)
             if folds is None:
-                folds = self._table[key] = self._looking_at(str(row["on"]), row_subject(row))
+                folds = self._table[key] = self._looking_at(*key)
             for fold in folds:
                 difference = fold(row, matching)
                 if difference is not None:
@@ -65,6 +64,6 @@ class Watch:
                 return difference
         return None
 
-    def _looking_at(self, kind: str, subject: str | None) -> tuple[Fold, ...]:
-        named = {kind, f"{kind} {subject}"}
+    def _looking_at(self, kind: Json, subject: str | None) -> tuple[Fold, ...]:
+        named = {str(kind), f"{kind} {subject}"}
         return tuple(fold for invariant, fold in self._folds if not named.isdisjoint(invariant.kinds))

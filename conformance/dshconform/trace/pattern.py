@@ -107,9 +107,10 @@ class Matching:
         held: list[Json] = []
         names = len(self.bound)
         if fits(pattern, value, self.bound, held):
-            self.hold(clauses)
-            for annotation in held:
-                self.hold(annotation if isinstance(annotation, tuple) else clause_list(annotation))
+            counts = self.held
+            for annotation in (clauses, *held):
+                for clause in annotation if type(annotation) is tuple else clause_list(annotation):
+                    counts[clause] = counts.get(clause, 0) + 1
             return True
         for name in list(self.bound)[names:]:
             del self.bound[name]

@@ -144,7 +144,7 @@ def row_subject(row: JsonMap) -> str | None:
         name = event.get("type") if isinstance(event, _OBJECT) else None
     else:
         name = row.get(KINDS.get(str(kind), ""))
-    if isinstance(name, str):
+    if name is None or isinstance(name, str):
         return name
     name = plain(name)
     return name if isinstance(name, str) else None

@@ -95,3 +95,25 @@ def test_a_comparison_that_fails_binds_no_name() -> None:
     assert matching.bound == {}
     assert matching.fits(pattern, {"a": 6, "b": 1}, ())
     assert matching.bound == {"x": 6}
+
+
+@given(st.one_of(matched(), st.tuples(PATTERNS, VALUES)))
+def test_what_was_met_before_is_judged_alike(pair: tuple[Json, Json]) -> None:
+    """Meeting the same two objects again, in this world or in another, changes no answer and no count."""
+    pattern, value = pair
+    first = Matching()
+    found = outcome(first, pattern, value, fast=True)
+    for world in (first, Matching()):
+        before = dict(world.held)
+        assert outcome(world, pattern, value, fast=True) == found
+        if found is None:
+            told = {clause: times - before.get(clause, 0) for clause, times in world.held.items()}
+            assert all(told.values())
+
+
+def test_what_fitted_by_a_name_is_compared_again() -> None:
+    """A pair that fitted because a name was free does not fit where the name stands for something else."""
+    members: Json = {"id": {"$bind": "x"}}
+    pattern, value = {"$exact": members}, {"id": "a"}
+    assert Matching().fits(pattern, value, ())
+    assert not Matching(bound={"x": "b"}).fits(pattern, value, ())

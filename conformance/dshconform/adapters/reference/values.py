@@ -28,6 +28,8 @@ NOTATIONS: Final = frozenset(
 )
 """The keys that make an object notation."""
 
+_AS_IT_IS: Final = frozenset({str, bool, int})
+
 _LEVELS: Final = 100
 """Notation stands at most this deep; plain JSON below is copied without recursion."""
 
@@ -225,20 +227,23 @@ def encode(value: object, show: Show) -> Json:
 
 
 def _encode(value: object, show: Show, around: _Inside | None) -> Json:
+    if value is None or type(value) in _AS_IT_IS:
+        return value  # type: ignore[return-value]  # as the type says
     match value:
-        case None | bool() | str():
+        case JsonObject() if not _mentions_notation(value):
+            return value
+        case Mapping():
+            return _encode_members(value, value, show, around)
+        case str():
             return value
         case int():
             return int(value)
         case float():
             return _encode_number(value)
-        case JsonObject() if not _mentions_notation(value):
-            return value
-        case Mapping():
-            return _encode_members({str(key): member for key, member in value.items()}, value, show, around)
         case Sequence() if not isinstance(value, bytes):
             up = _distance(value, around)
-            return {"$up": up} if up else [_encode(item, show, _Inside(value, around)) for item in value]
+            inside = _Inside(value, around)
+            return {"$up": up} if up else [_encode(item, show, inside) for item in value]
     shown = show(value)
     if shown is not None:
         return shown
@@ -258,14 +263,14 @@ def _encode_number(value: float) -> Json:
     return value
 
 
-def _encode_members(members: Mapping[str, object], value: object, show: Show, around: _Inside | None) -> Json:
+def _encode_members(members: Mapping[object, object], value: object, show: Show, around: _Inside | None) -> Json:
     up = _distance(value, around)
     if up:
         return {"$up": up}
     inside = _Inside(value, around)
-    if NOTATIONS.isdisjoint(members):
-        return {name: _encode(member, show, inside) for name, member in members.items()}
-    return {"$raw": {name: _encode_literal(member, show, inside) for name, member in members.items()}}
+    if NOTATIONS.isdisjoint(map(str, members)):
+        return {str(name): _encode(member, show, inside) for name, member in members.items()}
+    return {"$raw": {str(name): _encode_literal(member, show, inside) for name, member in members.items()}}
 
 
 def _encode_literal(value: object, show: Show, around: _Inside) -> Json:
@@ -291,9 +296,9 @@ def _distance(value: object, around: _Inside | None) -> int:
     return 0
 
 
-def _members_of(value: object) -> dict[str, object] | None:
+def _members_of(value: object) -> dict[object, object] | None:
     """The members of a record, under the names of the specification, absent ones left out."""
-    members: dict[str, object] = {}
+    members: dict[object, object] = {}
     if isinstance(value, msgspec.Struct):
         config = value.__struct_config__
         if config.tag_field is not None:
@@ -325,8 +330,10 @@ def _encode_opaque(value: object) -> Json:
     return {"other": type(value).__name__}
 
 
-def _mentions_notation(value: object) -> bool:
+def _mentions_notation(value: JsonObject) -> bool:
     """Whether a key somewhere in frozen JSON would be read as notation."""
+    if _PLAIN.get(id(value)) is value:
+        return False
     todo: list[Any] = [value]
     for item in todo:  # it grows while it is walked
         members = item
@@ -336,6 +343,14 @@ def _mentions_notation(value: object) -> bool:
             members = item.values()
         for member in members:
             kind = type(member)
-            if kind is JsonObject or kind is tuple:
+            if kind is tuple or (kind is JsonObject and _PLAIN.get(id(member)) is not member):
                 todo.append(member)
+    if len(_PLAIN) >= _MOST_PLAIN:
+        _PLAIN.clear()
+    _PLAIN[id(value)] = value
     return False
+
+
+_PLAIN: Final[dict[int, JsonObject]] = {}
+"""Frozen JSON that was found to hold no notation: messages are shown again and again."""
+_MOST_PLAIN: Final = 1_000
