@@ -294,7 +294,7 @@ class Inbox:
             if not isinstance(message_id := message.get("id"), str):
                 raise InboxError(f"a message needs a text as its id, to be found by it: {message!r} has none")
             if message_id in entering or (self._holds(message_id) and message_id not in leaving):
-                raise DuplicateMessage(message_id)  # INBOX-DUP-01, INBOX-DUP-02
+                raise DuplicateMessage(message_id)  # INBOX-DUP-01, INBOX-DUP-02; INBOX-DUP-03: of the pending alone
             entering.add(message_id)
 
     def _take(self, target: Target, count: int) -> tuple[JsonObject, ...]:
@@ -307,7 +307,7 @@ class Inbox:
         """Log a splice, then do the same to the list; answer the inserted messages as they were logged."""
         self._changing = True
         try:
-            event = self._session.append(SPLICED, data)
+            event = self._session.append(SPLICED, data)  # INBOX-DUR-03, INBOX-DUR-04: a refusal changes nothing
             _apply(self._lists[target], event["data"])
         finally:
             self._changing = False

@@ -162,10 +162,12 @@ class DrivenAgent(Agent):
     def settle(self) -> None:
         """End the activity: the phase changes, `idle` is emitted, a remembered wake is replayed.
 
-        It never suspends, so that no call can come between the driver's last look at the inbox and `idle`.
+        What is pending starts nothing by itself: without a remembered wake it stays parked. It never suspends, so that
+        no call can come between the driver's last look at the inbox and `idle`.
 
         Spec:
-            WAKE-GAP-01, WAKE-STEAL-01, WAKE-STEAL-02, IDLE-RES-02, IDLE-FOLLOW-01, MAINT-LATCH-01, MAINT-CANCEL-02
+            WAKE-GAP-01, WAKE-STEAL-01, WAKE-STEAL-02, IDLE-RES-02, IDLE-FOLLOW-01, CANCEL-KEEP-02, MAINT-LATCH-01,
+            MAINT-LATCH-02, MAINT-CANCEL-02
         """
         activity = self._activity
         assert activity is not None
@@ -220,6 +222,9 @@ class DrivenAgent(Agent):
 
         The state has changed before the first action is carried out, so that whoever is called by it sees the new
         one, and may feed further inputs.
+
+        Spec:
+            AGENT-STATUS-02, WAKE-LATCH-04
         """
         self._state, actions = step(self._state, what)
         left: Action | None = None
@@ -234,7 +239,9 @@ class DrivenAgent(Agent):
                 case Action.EMIT_IDLE:
                     self._emit_status("idle")
                 case Action.REPLAY:
-                    if self._inbox.has_pending:  # WAKE-STEAL-02: only now, after the listeners of idle
+                    # WAKE-EMPTY-01, WAKE-EMPTY-02, MAINT-LATCH-02: whether anything is pending, be it another message;
+                    # WAKE-STEAL-02: only now, after the listeners of idle
+                    if self._inbox.has_pending:
                         self._feed(Input.WAKE)
                 case Action.NEXT_TURN:
                     assert self._activity is not None
@@ -254,7 +261,7 @@ class DrivenAgent(Agent):
 
     def _start_driver(self) -> None:
         self._activity = activity = Activity()
-        self._emit_status("running")  # before the driver's own context is entered: INIT-DRIVE-02
+        self._emit_status("running")  # AGENT-STATUS-03; before the driver's own context is entered: INIT-DRIVE-02
         activity.task = eager.start(self._run(self), name=f"driver of {self.id}")
 
     async def _maintain(self, task: Callable[[CancelSignal], Awaitable[T]], signal: CancelSignal) -> T:

@@ -156,14 +156,14 @@ class Driver:
 
         Spec:
             LOOP-PRE-01, LOOP-PRE-05, LOOP-PRE-06, LOOP-PRE-07, LOOP-PRE-08, LOOP-PRE-09, LOOP-STEER-01, LOOP-STOP-01,
-            LOOP-STOP-02, LOOP-STOP-03, LOOP-STOP-04, LOOP-ERR-05, CANCEL-PHASE-02, CANCEL-PHASE-03, CANCEL-PHASE-04,
-            CANCEL-STOP-01
+            LOOP-STOP-02, LOOP-STOP-03, LOOP-STOP-04, LOOP-ERR-05, LOOP-CONC-02, LOOP-END-03, CANCEL-PHASE-02,
+            CANCEL-PHASE-03, CANCEL-PHASE-04, CANCEL-STOP-01
         """
         inbox, signal = agent.inbox, turn.signal
         target: Target = "next-turn"
         while True:
             signal.raise_if_aborted()
-            batch = inbox.claim(target, turn.number)
+            batch = inbox.claim(target, turn.number)  # CANCEL-KEEP-03: whatever follows, it is not put back
             assembly = await self._assemble(agent, signal)
             signal.raise_if_aborted()
             decision = await self._decide(agent, turn, batch, self._snapshots.due(assembly))
@@ -175,6 +175,7 @@ class Driver:
                     return turn.outcome  # LOOP-PRE-09: nothing is owed, and nothing was entered
                 if turn.opened == 0:
                     return "completed"  # LOOP-PRE-08
+                # LOOP-PRE-10: the model is owed a look at its tool results
             await self._run_step(agent, turn, decision.messages, assembly)
             signal.raise_if_aborted()
             target = "next-step"
@@ -252,7 +253,7 @@ class Driver:
             outcome = await self._answer(agent, turn, assembly)
         finally:
             session.append("step/end", place)  # LOOP-APP-03: a refusal is the turn's failure
-        if turn.outcome != "max-tokens":  # LOOP-END-02
+        if turn.outcome != "max-tokens":  # LOOP-END-02, LOOP-END-03
             turn.outcome = outcome
 
     async def _answer(self, agent: DrivenAgent, turn: Turn, assembly: Assembly) -> Outcome | None:

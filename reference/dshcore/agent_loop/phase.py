@@ -102,7 +102,7 @@ def _activity(live: Row, own: Row) -> dict[Input, Cell]:
     return {
         Input.SEND_QUIET: Cell(own, (Action.INSERT,)),
         Input.CLEAR: Cell(own, (Action.CLEAR_INBOX,)),
-        Input.CLEARED: Cell(own, (Action.UNLATCH,)),
+        Input.CLEARED: Cell(own, (Action.UNLATCH,)),  # WAKE-CLEAR-01: a cancel that keeps the inbox comes not here
         Input.MAINTAIN: Cell(own, (Action.REFUSE_BUSY,)),
         Input.TURN_CLOSED_ON: Cell(live, (Action.UNLATCH, Action.NEXT_TURN)) if running else Cell(own),
         Input.TURN_CLOSED_LAST: Cell(own, (Action.END_RUN,)) if running else Cell(own),
@@ -116,7 +116,7 @@ TABLE: Final[Mapping[Row, Mapping[Input, Cell]]] = MappingProxyType(
         Row.IDLE: {
             Input.SEND_WAKING: Cell(Row.IDLE, (Action.INSERT,)),
             Input.SEND_QUIET: Cell(Row.IDLE, (Action.INSERT,)),
-            Input.WAKE: Cell(Row.RUNNING, (Action.START_DRIVER,)),
+            Input.WAKE: Cell(Row.RUNNING, (Action.START_DRIVER,)),  # WAKE-IDLE-01: whatever becomes of its message
             Input.LATE_WAKE: Cell(Row.RUNNING, (Action.START_DRIVER,)),
             Input.CLEAR: Cell(Row.IDLE, (Action.CLEAR_INBOX,)),
             Input.CLEARED: Cell(Row.IDLE, (Action.UNLATCH,)),
@@ -138,7 +138,7 @@ TABLE: Final[Mapping[Row, Mapping[Input, Cell]]] = MappingProxyType(
         },
         Row.MAINTENANCE_ABORTED: _activity(Row.MAINTENANCE, Row.MAINTENANCE_ABORTED)
         | {
-            Input.SEND_WAKING: Cell(Row.MAINTENANCE_ABORTED, (Action.INSERT_NEXT_TURN,)),
+            Input.SEND_WAKING: Cell(Row.MAINTENANCE_ABORTED, (Action.INSERT_NEXT_TURN,)),  # MAINT-CANCEL-01
             Input.WAKE: Cell(Row.MAINTENANCE_ABORTED, (Action.LATCH,)),
             Input.LATE_WAKE: Cell(Row.MAINTENANCE_ABORTED, (Action.LATCH,)),
             Input.ABORT: Cell(Row.MAINTENANCE_ABORTED),
@@ -155,7 +155,7 @@ TABLE: Final[Mapping[Row, Mapping[Input, Cell]]] = MappingProxyType(
         Row.RUNNING: _activity(Row.RUNNING, Row.RUNNING)
         | {
             Input.SEND_WAKING: Cell(Row.RUNNING, (Action.INSERT,)),
-            Input.WAKE: Cell(Row.RUNNING),
+            Input.WAKE: Cell(Row.RUNNING),  # WAKE-FAIL-01: whatever the turn comes to, it is not remembered
             Input.LATE_WAKE: Cell(Row.RUNNING, (Action.LATCH,)),
             Input.ABORT: Cell(Row.RUNNING_ABORTED, (Action.FIRE,)),
             Input.ABORT_DISPOSED: Cell(Row.RUNNING_DISPOSED, (Action.FIRE,)),
@@ -164,7 +164,7 @@ TABLE: Final[Mapping[Row, Mapping[Input, Cell]]] = MappingProxyType(
         | {
             Input.SEND_WAKING: Cell(Row.RUNNING_ABORTED, (Action.INSERT_NEXT_TURN,)),
             Input.WAKE: Cell(Row.RUNNING_ABORTED),
-            Input.LATE_WAKE: Cell(Row.RUNNING_ABORTED, (Action.LATCH,)),
+            Input.LATE_WAKE: Cell(Row.RUNNING_ABORTED, (Action.LATCH,)),  # WAKE-LATCH-04, WAKE-RUN-01, WAKE-FAIL-02
             Input.ABORT: Cell(Row.RUNNING_ABORTED),
             Input.ABORT_DISPOSED: Cell(Row.RUNNING_ABORTED),
         },
@@ -236,8 +236,8 @@ def step(state: State, what: Input) -> tuple[State, tuple[Action, ...]]:
         The next state and the actions left to carry out, in order.
 
     Spec:
-        WAKE-LATCH-01, WAKE-DISP-01, WAKE-DISP-02, WAKE-STALE-01, WAKE-STEAL-01, MAINT-LATCH-01, LIFE-PUB-08,
-        LIFE-DISP-12, LIFE-DISP-21
+        WAKE-LATCH-01, WAKE-LATCH-03, WAKE-DISP-01, WAKE-DISP-02, WAKE-STALE-01, WAKE-STEAL-01, MAINT-LATCH-01,
+        LIFE-PUB-08, LIFE-DISP-12, LIFE-DISP-21
     """
     cell = TABLE[state.row][what]
     replaced = STAGES[state.stage]

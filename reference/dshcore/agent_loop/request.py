@@ -194,10 +194,10 @@ class Requests:
         return await self._receive(agent, _Attempt(turn, step, config, call, signal), stream)
 
     def _proposal(self) -> CallConfig:
-        """Answer the configuration that is offered to the listeners.
+        """Answer the configuration that is offered to the listeners, a value that none of them can change in place.
 
         Spec:
-            REQ-SEED-01, REQ-SEED-02, REQ-SEED-03, REQ-MAXTOK-02
+            REQ-SEED-01, REQ-SEED-02, REQ-SEED-03, REQ-SEED-04, REQ-MAXTOK-02
         """
         header = self._session.request_header()
         if header is not None and self._has_logged_header:
