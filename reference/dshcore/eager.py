@@ -34,10 +34,11 @@ class _Started(Coroutine[Any, Any, T], Generic[T]):
             self._first_wait = self._coroutine.send(None)
         except StopIteration as stop:
             self._finished, self._result = True, stop.value
-        except BaseException as failure:
+        except (Exception, asyncio.CancelledError) as failure:  # noqa: BLE001 - the task raises it
             self._finished, self._failure = True, failure  # the task's outcome, not the call's
-            if not isinstance(failure, (Exception, asyncio.CancelledError)):
-                raise  # an interrupt stops the program, as it does in any task
+        except BaseException:  # an interrupt stops the program, as it does in any task, and it does so once
+            self._finished, self._failure = True, asyncio.CancelledError()
+            raise
 
     def send(self, value: Any) -> Any:  # noqa: ANN401 - the protocol of coroutines
         if self._finished:
@@ -47,19 +48,47 @@ class _Started(Coroutine[Any, Any, T], Generic[T]):
             raise StopIteration(self._result)
         first_wait, self._first_wait = self._first_wait, None
         # after a bare yield (`sleep(0)`) there is nothing to wait for: going on now keeps it at one tick
-        return self._coroutine.send(value) if first_wait is None else first_wait
+        if first_wait is not None:
+            return first_wait
+        try:
+            return self._coroutine.send(value)
+        except (KeyboardInterrupt, SystemExit):
+            _leave_the_loop()
+            raise
 
     def throw(self, typ: Any, val: Any = None, tb: Any = None) -> Any:  # noqa: ANN401, ARG002 - the protocol
         self._first_wait = None
         if self._finished:
             return self.send(None)
-        return self._coroutine.throw(typ if val is None else val)
+        try:
+            return self._coroutine.throw(typ if val is None else val)
+        except (KeyboardInterrupt, SystemExit):
+            _leave_the_loop()
+            raise
 
     def close(self) -> None:
         self._coroutine.close()
 
     def __await__(self) -> Generator[Any, None, T]:
         raise NotImplementedError("a task drives this by send and throw")
+
+
+def _leave_the_loop() -> None:
+    """Let the running task end by an interrupt that whoever runs the loop gets: nobody has to ask the task for it."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.add_done_callback(_outcome_seen)
+
+
+def _outcome_seen(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
+
+
+def discard(answer: object) -> None:
+    """Close what a callback answered, if it is a coroutine that nobody will run; Python would complain of it."""
+    if isinstance(answer, Coroutine):
+        answer.close()
 
 
 def start(

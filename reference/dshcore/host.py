@@ -15,11 +15,16 @@ def host_is_cancelling() -> bool:
     return task is not None and task.cancelling() > 0
 
 
+def is_cancellation(failure: BaseException) -> bool:
+    """Tell whether a failure says that something was cancelled, whoever ordered it."""
+    return isinstance(failure, asyncio.CancelledError)
+
+
 def is_contained(failure: BaseException) -> bool:
     """Tell whether a failure is the affair of the code that raised it, and not the host's.
 
     A cancellation that nobody ordered (somebody awaited what was cancelled) is a failure like any other.
     """
-    if isinstance(failure, asyncio.CancelledError):
+    if is_cancellation(failure):
         return not host_is_cancelling()
     return isinstance(failure, Exception)

@@ -193,6 +193,16 @@ def is_array(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
+def is_finite(value: object) -> TypeGuard[int | float]:
+    """Return whether a value is a number that a double can hold; a boolean is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return isfinite(value)
+    except OverflowError:  # an integer beyond all doubles
+        return False
+
+
 class _Misplaced(Exception):  # internal: collects the path while the walk unwinds
     def __init__(self, problem: str, *, in_key: bool = False) -> None:
         super().__init__(problem)

@@ -129,7 +129,7 @@ def test_a_failure_of_the_first_stretch_is_the_tasks(loop: SettlingLoop, error: 
 
 
 def test_an_interrupt_in_the_first_stretch_stops_the_program(loop: SettlingLoop) -> None:
-    """It reaches the caller, and the task ends with it too."""
+    """It reaches the caller, once; of the task itself nothing more comes."""
     tasks: list[asyncio.Task[None]] = []
 
     async def work() -> None:
@@ -141,10 +141,38 @@ def test_an_interrupt_in_the_first_stretch_stops_the_program(loop: SettlingLoop)
         start(work())
 
     loop.create_task(main())
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            loop.settle()
-    assert [type(task.exception()) for task in tasks] == [KeyboardInterrupt, KeyboardInterrupt]
+    with pytest.raises(KeyboardInterrupt):
+        loop.settle()
+    loop.settle()
+    waiting, started = tasks
+    assert type(waiting.exception()) is KeyboardInterrupt
+    assert started.cancelled()
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("thrown", [False, True])
+def test_nobody_has_to_ask_a_task_for_its_interrupt(
+    loop: SettlingLoop, interrupt: type[BaseException], thrown: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It has left the loop: asyncio has nothing to complain of when the task is gone."""
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(0)
+        finally:
+            raise interrupt
+
+    async def main() -> None:
+        task = start(work())
+        if thrown:
+            task.cancel()
+
+    loop.create_task(main())
+    with pytest.raises(interrupt):
+        loop.settle()
+    loop.settle()
+    gc.collect()
+    assert caplog.messages == []
 
 
 def test_the_first_stretch_runs_as_the_new_task(loop: SettlingLoop) -> None:

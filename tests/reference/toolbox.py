@@ -17,6 +17,7 @@ from dshcore.tools import (
     TOOLS_PRE_EXECUTE,
     TOOLS_RESULT,
     ErrorFacts,
+    ErrorInfo,
     ToolCallRequest,
     ToolDefinition,
     ToolExecution,
@@ -29,6 +30,9 @@ from dshcore.tools import (
 
 Body = Callable[[Json, ToolRun], Any]
 """What a body does at once; an awaitable is waited for."""
+
+ABORTED = ErrorFacts("tool call aborted", ErrorInfo("AbortError", "ABORTED"))
+BEFORE = ErrorFacts("tool call aborted before dispatch", ErrorInfo("AbortError", "ABORTED_BEFORE_DISPATCH"))
 
 
 def calls(*wanted: str, arguments: str = "{}") -> Script:
@@ -193,6 +197,16 @@ def concluding(_: object, run: ToolRun) -> str:
     """A body that concludes."""
     run.conclude_turn()
     return "v"
+
+
+def finalizing(world: World, answer: object = None) -> Callable[..., object]:
+    """A finalizer that notes what it is given."""
+
+    def finalize(_: ToolExecution, result: ToolResult) -> object:
+        world.rows.append(f"> finalize {shown(result)}")
+        return answer
+
+    return finalize
 
 
 def raising(error: BaseException) -> Callable[..., Any]:

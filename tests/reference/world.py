@@ -31,6 +31,7 @@ from dshcore.agent import (
     RequestErrorAction,
 )
 from dshcore.agent.events import AgentTurnStopping
+from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context
 from dshcore.events import Next
 from dshcore.json import JsonObject, freeze
@@ -40,6 +41,7 @@ from dshcore.session import (
     SESSION_DISPOSED,
     SESSION_EVENT,
     SESSIONS,
+    AppendRefused,
     Session,
     SessionEvent,
     SessionPublished,
@@ -82,6 +84,11 @@ def when(applies: Callable[[Any], object], act: Callable[[], object]) -> Callabl
 
 def text_of(message: Mapping[str, Any]) -> str:
     return "".join(block.get("text", f"<{block['type']}>") for block in message["content"])
+
+
+def pending(agent: Agent) -> str:
+    """The ids of what is pending, `next-turn` first."""
+    return "".join(one["id"] for one in (*agent.inbox.next_turn, *agent.inbox.next_step))
 
 
 def chunks_of(said: str) -> list[Chunk]:
@@ -155,6 +162,13 @@ class Model:
 
     def follow(self, *scripts: Script) -> None:
         self.scripts = list(scripts)
+
+    @property
+    def signal(self) -> CancelSignal:
+        """The signal of the last request."""
+        signal = self.requests[-1].signal
+        assert signal is not None
+        return signal
 
 
 class World:
@@ -238,6 +252,10 @@ class World:
         rows, self.rows[:] = list(self.rows), []
         return rows
 
+    def take_only(self, *beginnings: str) -> list[str]:
+        """Answer those of the rows since the last time that begin so."""
+        return [row for row in self.take() if row.startswith(beginnings)]
+
     def log(self, name: str = "a") -> list[str]:
         return [show_event(event) for event in self.session(name).events]
 
@@ -249,6 +267,36 @@ class World:
         session = self.root[SESSIONS].get(name)
         assert session is not None
         return session
+
+    def registered(self, name: str = "a") -> tuple[bool, bool]:
+        """Answer whether the agent is found, and whether its session is."""
+        return self.root[AGENTS].get(name) is not None, self.root[SESSIONS].get(name) is not None
+
+    # disturbing
+
+    def refuse(self, kind: str, *, nth: int = 1) -> None:
+        """Refuse the nth append of a type to the session of agent `a`, as a validator would."""
+        session = self.session()
+        append = session.append
+        met = 0
+
+        def guarded(type_: str, data: object, **intent: Any) -> Any:
+            nonlocal met
+            met += type_ == kind
+            if type_ == kind and met == nth:
+                raise AppendRefused(f"refused {kind}")
+            return append(type_, data, **intent)
+
+        session.append = guarded  # type: ignore[method-assign, assignment]  # as a validator would
+
+    def decide(self, decision: Callable[[AgentPreStep], Any]) -> None:
+        """Decide pre-steps; a decision of none passes."""
+
+        async def listener(hook: AgentPreStep, next_layer: Next[Any]) -> Any:
+            decided = decision(hook)
+            return await next_layer() if decided is None else decided
+
+        self.root.on(AGENT_PRE_STEP, listener)
 
     def on_event(self, kind: str, do: Callable[[], object], *, nth: int = 1) -> None:
         """Do something once, inside the observers of the nth event of a type."""

@@ -9,6 +9,7 @@ from dshconform.contracts.machine import MachineCheck
 from dshconform.contracts.model import Model
 from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
+from dshconform.contracts.scheduling import SchedulingModel
 from dshconform.contracts.table import TableCheck
 from dshconform.contracts.turn import TurnModel
 from dshconform.near_misses import hint
@@ -17,7 +18,7 @@ from dshconform.scenarios.check import ScenarioCheck
 from dshconform.scenarios.load import bundled
 from dshconform.trace.invariants import INVARIANTS
 
-MODELS: Final[Mapping[str, type[Model]]] = {model.name: model for model in (InboxModel, TurnModel)}
+MODELS: Final[Mapping[str, type[Model]]] = {model.name: model for model in (InboxModel, TurnModel, SchedulingModel)}
 """The models of the contract machines, by contract."""
 
 

@@ -6,22 +6,23 @@ clauses alone. What a command does before it returns is in `inbox_calls`, what t
 `inbox_agent`.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
+from dshconform.contracts.agent_model import AgentModel, Alphabet
 from dshconform.contracts.inbox_agent import AbstractAgent
-from dshconform.contracts.inbox_calls import GATE_ANSWERS, VARIANTS, Calls, inspected
-from dshconform.contracts.inbox_choice import Standing, choose
-from dshconform.contracts.inbox_commands import items_of, read_command, simpler, tidied
+from dshconform.contracts.inbox_calls import VARIANTS, Calls
+from dshconform.contracts.inbox_choice import Standing
+from dshconform.contracts.inbox_commands import clear, simpler, tidied
 from dshconform.contracts.inbox_prologues import PROLOGUES
-from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE, return_row
-from dshconform.contracts.source import Source
+from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE
 from dshconform.protocol.json_value import JsonMap
-from dshconform.running.step import Expectation, Step
-from dshconform.trace.rows import COMPARED, ExpectedRow
+from dshconform.running.step import Step
+
+_ALPHABET: Final[Alphabet[AbstractAgent]] = Alphabet(PROLOGUES, Standing, clear(), simpler, tidied)
 
 
-class InboxModel:
+class InboxModel(AgentModel[AbstractAgent]):
     """The abstract state of one agent's inbox, turn and latch.
 
     Args:
@@ -53,10 +54,8 @@ class InboxModel:
     )
 
     def __init__(self, switches: frozenset[str] = frozenset()) -> None:
-        self.departed: list[str] = []
-        self._agent = AbstractAgent()
-        self._calls = Calls(self._agent, switches)
-        self._standing: Standing | None = None
+        agent = AbstractAgent()
+        super().__init__(agent, Calls(agent, switches), _ALPHABET)
 
     def opening(self) -> list[Step]:
         """A world with one agent and a model that waits for the suite at every item."""
@@ -66,70 +65,10 @@ class InboxModel:
             Step("world.open", {}),
             Step("model.register", {"as": MODEL, "routes": [ROUTE["provider"]], "stream": stream}),
             Step("agent.create", create),
-            self._probe(),
+            self.look(),
         ]
 
-    def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together reach every clause of the model."""
-        return [list(prologue) for prologue in PROLOGUES]
-
-    def propose(self, source: Source) -> JsonMap:
-        """Choose a legal command."""
-        if self._standing is None:
-            self._standing = Standing(source)
-        agent = self._agent
-        families = self._standing.families(streaming=agent.gate_open, idle=agent.phase == "idle")
-        proposed = choose(source, families, agent.lists)
-        return proposed if self.legal(proposed) else {"do": "inbox.clear", "args": {"agent": AGENT}}
-
-    def legal(self, command: JsonMap) -> bool:
-        """Whether the clauses say what a command does now.
-
-        Raises:
-            CommandError: It is no command of this contract.
-        """
-        return self._calls.legal(*read_command(command))
-
-    def apply(self, command: JsonMap) -> list[Step]:
-        """Advance by a legal command; the steps are the command and a look at the agent."""
-        agent = self._agent
-        op, args = read_command(command)
-        agent.rows = []
-        agent.left = False
-        answer = self._calls.call(op, args)
-        self.departed = [] if answer.departed is None else [answer.departed]
-        if op not in GATE_ANSWERS:
-            agent.rows.append(return_row(op, answer.limit))
-        settled = agent.settle()
-        only = COMPARED - {"closed"} if agent.left else COMPARED  # the stream may be closed before or after the commit
-        if op == "burst" and any(item.get("op") in GATE_ANSWERS for item in items_of(args)):
-            only = COMPARED - {"abort", "closed"}  # whether an ended call still has its signal is the adapter's affair
-        waiting = ("model/stream",) if agent.gate_open else ()
-        expect = Expectation(
-            clauses=answer.by or settled,
-            after=settled or answer.more,
-            result=answer.result,
-            error=answer.error,
-            rows=tuple(agent.rows) if only is COMPARED else _of_kinds(agent.rows, only),
-            only=only,
-            open=None if answer.departed else waiting,
-        )
-        return [Step(op, args, expect), self._probe()]
-
-    def simpler(self, command: JsonMap) -> list[JsonMap]:
-        """Bursts of fewer commands, splices of fewer messages, plain arguments."""
-        return simpler(command)
-
-    def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:
-        """The same commands, their messages named in order of appearance."""
-        return tidied(commands)
-
-    def _probe(self) -> Step:
-        clauses = ("INBOX-LIST-01",)
-        shown = (return_row("agent.inspect", clauses),)
-        expect = Expectation(clauses=clauses, result=inspected(self._agent), rows=shown)
-        return Step("agent.inspect", {"agent": AGENT}, expect)
-
-
-def _of_kinds(rows: Sequence[ExpectedRow], only: frozenset[str]) -> tuple[ExpectedRow, ...]:
-    return tuple(row for row in rows if row.pattern["on"] in only)
+    @property
+    def looks(self) -> bool:
+        """The agent is looked at behind every command."""
+        return True

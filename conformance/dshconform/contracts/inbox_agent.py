@@ -15,9 +15,12 @@ from dshconform.contracts.inbox_rows import ROUTE, Clauses, whole
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
-Phase: TypeAlias = Literal["idle", "claimed", "deciding", "requesting", "streaming", "recovering", "stopping"]
+Phase: TypeAlias = Literal[
+    "idle", "claimed", "deciding", "requesting", "streaming", "recovering", "calling", "stopping"
+]
 """`claimed`: a step's batch is claimed and nothing else of the step has happened. Hooks are waited for in the turn
-contract alone: `agent/pre-step`, `agent/request`, `agent/request-error` and `agent/turn-stopping`, in this order."""
+contract alone: `agent/pre-step`, `agent/request`, `agent/request-error` and `agent/turn-stopping`, in this order. Tools
+are called in the scheduling contract alone."""
 
 _CUT: Final[Mapping[str, str]] = {
     "stream.chunk": "CANCEL-STREAM-04",
@@ -55,6 +58,7 @@ class AbstractAgent:
         route: The configuration of this request.
         history: Patterns for the messages of the next request.
         rows: What must be observed.
+        apart: The rows of which nothing says where they stand among the others.
     """
 
     lists: dict[str, list[JsonMap]] = field(default_factory=lambda: {target: [] for target in TARGETS})
@@ -80,6 +84,12 @@ class AbstractAgent:
     route: JsonMap = field(default_factory=lambda: ROUTE)
     history: list[Json] = field(default_factory=list)
     rows: list[ExpectedRow] = field(default_factory=list)
+    apart: frozenset[str] = frozenset()
+
+    def begin(self) -> None:
+        """A command comes: what it leads to is written down from here on."""
+        self.rows = []
+        self.left = False
 
     def copy(self) -> "AbstractAgent":
         """An agent to try calls on; what `settle` alone changes is shared with this one."""
@@ -88,6 +98,11 @@ class AbstractAgent:
         other.gone, other.latched, other.woken = set(self.gone), set(self.latched), set(self.woken)
         other.items, other.rows = list(self.items), []
         return other
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The kinds of the gates that wait for the suite, in order of opening."""
+        return ("model/stream",) if self.gate_open else ()
 
     @property
     def pending(self) -> bool:
@@ -193,20 +208,26 @@ class AbstractAgent:
             else:
                 return clauses
 
-    def _enter(self) -> Clauses:
+    def _enter(self, owed: Clauses = ()) -> Clauses:
+        """The step begins; `owed` says that it has to, where that is in doubt."""
         self.step += 1
-        self.rows.append(rows.boundary("step/start", self.turn, self.step, ("LOOP-PRE-01", "LOOP-STEP-01")))
+        opened: Clauses = (*owed, "LOOP-PRE-01", "LOOP-STEP-01")
+        self.rows.append(rows.boundary("step/start", self.turn, self.step, opened))
         self.rows.extend(rows.user_message(message) for message in self.batch)
         self.history.extend(whole(message) for message in self.batch)
         first = not self.calls
-        if first:
-            self.rows.extend(rows.request_rows())
+        self._log_request()
         self.calls += 1
         asked: Clauses = ("LOOP-PRE-01",) if first else ("REQ-HEAD-02", "REQ-CTX-01", "LOOP-PRE-01")
         self.rows.append(rows.model_gate(self.calls, self.history, asked))
         self.phase, self.gate_open = "streaming", True
         self.chunks, self.text, self.finish = [], None, None
         return ("LOOP-PRE-01",)
+
+    def _log_request(self) -> None:
+        """Header and context of a request, where they are due."""
+        if not self.calls:
+            self.rows.extend(rows.request_rows())
 
     def _take(self, op: str, args: JsonMap) -> Clauses:
         """The driver gets the stream's next item, end or failure."""
@@ -231,8 +252,13 @@ class AbstractAgent:
         self.chunks.append(name)
         self.rows.append(rows.chunk_row(self.turn, self.step, chunk, name, clauses))
 
+    def _blocks(self, *, interrupted: bool) -> list[Json]:
+        """The content of the answer."""
+        del interrupted
+        return [] if self.text is None else [{"type": "text", "text": self.text}]
+
     def _log_message(self, *, interrupted: bool, content: Clauses) -> None:
-        blocks: list[Json] = [] if self.text is None else [{"type": "text", "text": self.text}]
+        blocks = self._blocks(interrupted=interrupted)
         message: JsonMap = {
             "$exact": {
                 "id": {"$bind": f"reply {self.calls}"},
@@ -253,15 +279,25 @@ class AbstractAgent:
     def _complete_step(self) -> Clauses:
         self._log_message(interrupted=False, content=("LOOP-MSG-01",))
         self._end_step()
-        ending: Clauses = ("LOG-EVT-02",)
-        if self.finish == "max-tokens":
+        return self._step_ended(ceiling=self.finish == "max-tokens")
+
+    def _step_ended(self, *, ceiling: bool = False, why: Clauses = ()) -> Clauses:
+        """A step is over that owes no request: a further step for what was steered, else the turn closes.
+
+        Args:
+            ceiling: Whether its answer hit the ceiling.
+            why: Answer for its owing none, where that is not the answer's own end.
+        """
+        ending: Clauses = (*why, "LOG-EVT-02")
+        if ceiling:
             self.outcome, ending = "max-tokens", ("LOOP-END-01",)
         elif self.outcome == "max-tokens":
-            ending = ("LOOP-END-02",)
+            ending = (*why, "LOOP-END-02")
         else:
             self.outcome = "completed"
         if self.lists["next-step"]:
-            self._claim(0, ("LOOP-STEER-01", "INBOX-CLAIM-02"), ("LOOP-STEER-01", "INBOX-CLAIM-01"))
+            steered: Clauses = (*why, "LOOP-STEER-01")
+            self._claim(0, (*steered, "INBOX-CLAIM-02"), (*steered, "INBOX-CLAIM-01"))
             return ()
         self.rows.append(rows.turn_end(self.turn, {"kind": self.outcome}, ending))
         if self.pending:
@@ -295,11 +331,15 @@ class AbstractAgent:
         self.rows.append(rows.turn_end(self.turn, {"kind": "aborted"}, why))
         if not self.pending:
             after = ("WAKE-EMPTY-01",) if self.latch else ("CANCEL-KEEP-03",) if self.step == 0 else why
-        elif self.latch_dropped:
-            after = ("WAKE-CLEAR-01",)
         else:
-            after = ("WAKE-DISP-01",) if self.disposed else ("CANCEL-KEEP-02",)
+            after = self._parked_by()
         return self._run_ends(after, after if self.pending and not self.latch else ())
+
+    def _parked_by(self) -> Clauses:
+        """Who says that what is pending when an aborted turn ends is no reason to go on."""
+        if self.latch_dropped:
+            return ("WAKE-CLEAR-01",)
+        return ("WAKE-DISP-01",) if self.disposed else ("CANCEL-KEEP-02",)
 
     def _run_ends(self, after: Clauses, parked: Clauses = ()) -> Clauses:
         """The driver settles: the latch is taken, `idle` is emitted, and a latched wake is replayed.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from dshconform.contracts import inbox_commands as write
+from dshconform.contracts.inbox_agent import AbstractAgent
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import JsonMap
 
@@ -25,7 +26,7 @@ _HABITS: Final[Sequence[Mapping[str, int]]] = (
 
 
 class Standing:
-    """What an example keeps from its beginning to its end.
+    """What an example keeps from its beginning to its end; called, it chooses a command.
 
     Args:
         source: The habit is the first choice read from it.
@@ -42,6 +43,10 @@ class Standing:
             for streaming in (False, True)
             for idle in (False, True)
         }
+
+    def __call__(self, source: Source, agent: AbstractAgent) -> JsonMap:
+        """Choose a command; it may be one that is not legal."""
+        return choose(source, self.families(streaming=agent.gate_open, idle=agent.phase == "idle"), agent.lists)
 
     def families(self, *, streaming: bool, idle: bool) -> Sequence[tuple[int, str]]:
         """The families of commands that make sense now, with their weights."""

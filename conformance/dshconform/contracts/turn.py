@@ -6,23 +6,24 @@ there. The model is written from the clauses alone. What a command does before i
 driver does afterwards in `turn_agent`.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
-from dshconform.contracts.inbox_calls import IDLE_CANCEL_KEEPS_INPUT, VARIANTS, inspected
-from dshconform.contracts.inbox_commands import items_of, read_command, tidied
-from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE, return_row
-from dshconform.contracts.source import Source
+from dshconform.contracts.agent_model import AgentModel, Alphabet
+from dshconform.contracts.inbox_calls import IDLE_CANCEL_KEEPS_INPUT, VARIANTS
+from dshconform.contracts.inbox_commands import inspect, tidied
+from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE
 from dshconform.contracts.turn_agent import TurnAgent
 from dshconform.contracts.turn_calls import TurnCalls
-from dshconform.contracts.turn_choice import Standing, choose
+from dshconform.contracts.turn_choice import Standing
 from dshconform.contracts.turn_commands import HOOKS, PROLOGUES, simpler
 from dshconform.protocol.json_value import JsonMap
-from dshconform.running.step import Expectation, Step
-from dshconform.trace.rows import COMPARED
+from dshconform.running.step import Step
+
+_ALPHABET: Final[Alphabet[TurnAgent]] = Alphabet(PROLOGUES, Standing, inspect(), simpler, tidied)
 
 
-class TurnModel:
+class TurnModel(AgentModel[TurnAgent]):
     """The abstract state of one agent's turn and its hooks.
 
     Args:
@@ -57,10 +58,8 @@ class TurnModel:
     )
 
     def __init__(self, switches: frozenset[str] = frozenset()) -> None:
-        self.departed: list[str] = []
-        self._agent = TurnAgent()
-        self._calls = TurnCalls(self._agent, switches)
-        self._standing: Standing | None = None
+        agent = TurnAgent()
+        super().__init__(agent, TurnCalls(agent, switches), _ALPHABET)
 
     def opening(self) -> list[Step]:
         """A world with one agent, of which the model and every hook wait for the suite."""
@@ -75,63 +74,3 @@ class TurnModel:
             Step("model.register", {"as": MODEL, "routes": [ROUTE["provider"]], "stream": stream}),
             Step("agent.create", create),
         ]
-
-    def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together reach every clause of the model."""
-        return [list(prologue) for prologue in PROLOGUES]
-
-    def propose(self, source: Source) -> JsonMap:
-        """Choose a legal command."""
-        if self._standing is None:
-            self._standing = Standing(source)
-        proposed = choose(source, self._standing, self._agent)
-        return proposed if self.legal(proposed) else {"do": "agent.inspect", "args": {"agent": AGENT}}
-
-    def legal(self, command: JsonMap) -> bool:
-        """Whether the clauses say what a command does now.
-
-        Raises:
-            CommandError: It is no command of this contract.
-        """
-        return self._calls.legal(*read_command(command))
-
-    def apply(self, command: JsonMap) -> list[Step]:
-        """Advance by a legal command; where it leads to rest, the agent is looked at behind it."""
-        agent = self._agent
-        op, args = read_command(command)
-        agent.rows = []
-        agent.left = False
-        answer = self._calls.call(op, args)
-        self.departed = [] if answer.departed is None else [answer.departed]
-        if op not in self._calls.answers:
-            agent.rows.append(return_row(op, answer.limit))
-        settled = agent.settle()
-        only = COMPARED - {"closed"} if agent.left else COMPARED  # the stream may be closed before or after the commit
-        if op == "burst" and any(item.get("op") in self._calls.answers for item in items_of(args)):
-            only = COMPARED - {"abort", "closed"}  # whether an ended call still has its signal is the adapter's affair
-        waiting = HOOKS[agent.phase][1] if agent.phase in HOOKS else "model/stream"
-        expect = Expectation(
-            clauses=answer.by or settled,
-            after=settled or answer.more,
-            result=answer.result,
-            error=answer.error,
-            rows=tuple(agent.rows if only is COMPARED else (row for row in agent.rows if row.pattern["on"] in only)),
-            only=only,
-            open=None if answer.departed else (waiting,) if agent.gate_open else (),
-        )
-        steps = [Step(op, args, expect)]
-        return [*steps, self._look()] if agent.phase == "idle" else steps
-
-    def simpler(self, command: JsonMap) -> list[JsonMap]:
-        """Bursts of fewer commands, decisions with fewer messages, plain errors and arguments."""
-        return simpler(command)
-
-    def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:
-        """The same commands, their messages named in order of appearance."""
-        return tidied(commands)
-
-    def _look(self) -> Step:
-        clauses = ("INBOX-LIST-01",)
-        shown = (return_row("agent.inspect", clauses),)
-        expect = Expectation(clauses=clauses, result=inspected(self._agent), rows=shown)
-        return Step("agent.inspect", {"agent": AGENT}, expect)

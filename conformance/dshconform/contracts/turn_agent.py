@@ -50,6 +50,12 @@ class TurnAgent(AbstractAgent):
     faulty: set[str] = field(default_factory=set)
 
     @property
+    def waiting(self) -> tuple[str, ...]:
+        """The kinds of the gates that wait for the suite: one at most."""
+        kind = HOOKS[self.phase][1] if self.phase in HOOKS else "model/stream"
+        return (kind,) if self.gate_open else ()
+
+    @property
     def seed(self) -> JsonMap:
         """What `agent/request` proposes without listeners."""
         return ROUTE if self.header is None else self.header

@@ -22,7 +22,7 @@ _HABITS: Final[Sequence[Mapping[str, int]]] = (
 
 @dataclass(slots=True)
 class Standing:
-    """What an example keeps from its beginning to its end.
+    """What an example keeps from its beginning to its end; called, it chooses a command.
 
     Args:
         source: The habit is the first choice read from it.
@@ -35,6 +35,10 @@ class Standing:
 
     def __post_init__(self) -> None:
         self.habit = self.source.choose(_HABITS)
+
+    def __call__(self, source: Source, agent: TurnAgent) -> JsonMap:
+        """Choose a command; it may be one that is not legal."""
+        return choose(source, self, agent)
 
     def identity(self) -> str:
         """An id that no message has."""

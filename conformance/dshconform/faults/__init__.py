@@ -2,18 +2,28 @@
 
 from typing import Final
 
-from dshconform.faults.cancellation import CANCEL_FAULTS
+from dshconform.faults.answers import ANSWER_FAULTS
+from dshconform.faults.cancel_calls import CANCEL_CALL_FAULTS
+from dshconform.faults.cancelled_streams import CANCELLED_STREAM_FAULTS
+from dshconform.faults.cancelled_turns import CANCELLED_TURN_FAULTS
+from dshconform.faults.containment import CONTAINMENT_FAULTS
+from dshconform.faults.endings import ENDING_FAULTS
 from dshconform.faults.fault import Fault
 from dshconform.faults.handle import HANDLE_FAULTS
 from dshconform.faults.inbox import INBOX_FAULTS
 from dshconform.faults.latch import LATCH_FAULTS
+from dshconform.faults.lifecycle import LIFECYCLE_FAULTS
 from dshconform.faults.listeners import LISTENER_FAULTS
-from dshconform.faults.loop import LOOP_FAULTS
 from dshconform.faults.pending import PENDING_FAULTS
+from dshconform.faults.proposals import PROPOSAL_FAULTS
+from dshconform.faults.record import RECORD_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
+from dshconform.faults.scheduling import SCHEDULING_FAULTS
 from dshconform.faults.tool_calls import TOOL_CALL_FAULTS
+from dshconform.faults.tool_contract import TOOL_CONTRACT_FAULTS
 from dshconform.faults.turn import TURN_FAULTS
 from dshconform.faults.wakes import WAKE_FAULTS
+from dshconform.faults.work import WORK_FAULTS
 
 FAULTS: Final[tuple[Fault, ...]] = (*INBOX_FAULTS, *LATCH_FAULTS)
 """Those that the inbox machine finds."""
@@ -21,13 +31,22 @@ FAULTS: Final[tuple[Fault, ...]] = (*INBOX_FAULTS, *LATCH_FAULTS)
 SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *HANDLE_FAULTS,
     *PENDING_FAULTS,
-    *CANCEL_FAULTS,
+    *CANCEL_CALL_FAULTS,
+    *CANCELLED_TURN_FAULTS,
+    *CANCELLED_STREAM_FAULTS,
     *WAKE_FAULTS,
-    *LOOP_FAULTS,
+    *PROPOSAL_FAULTS,
+    *ENDING_FAULTS,
+    *CONTAINMENT_FAULTS,
     *REQUEST_FAULTS,
-    *LISTENER_FAULTS,
+    *ANSWER_FAULTS,
     *TOOL_CALL_FAULTS,
+    *TOOL_CONTRACT_FAULTS,
+    *RECORD_FAULTS,
+    *LISTENER_FAULTS,
+    *LIFECYCLE_FAULTS,
+    *WORK_FAULTS,
 )
-"""Those that a scenario, or a cell of a table, finds which cites the clause."""
+"""Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 
-__all__ = ["FAULTS", "SCENARIO_FAULTS", "TURN_FAULTS", "Fault"]
+__all__ = ["FAULTS", "SCENARIO_FAULTS", "SCHEDULING_FAULTS", "TURN_FAULTS", "Fault"]

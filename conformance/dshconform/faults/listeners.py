@@ -1,14 +1,9 @@
-"""Faults of how listeners are called, of the fold of consumed work, and of an agent's coming and going."""
+"""Faults of how listeners are called."""
 
 from typing import Final
 
 from dshconform.faults.edit import edit
 from dshconform.faults.fault import Fault
-from dshcore.agent import consumed_work
-from dshcore.agent.registry import AgentRegistry
-from dshcore.agent_loop import creation
-from dshcore.agent_loop.agent import DrivenAgent
-from dshcore.agent_loop.creation import _Life as Life
 from dshcore.context.listeners import Listeners
 
 OUTER: Final = "for listener in self._audience(key, scope):\n"
@@ -163,121 +158,5 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
         "EVENTS-SCOPE-01",
         "A listener of one agent's scope hears the sessions of all agents.",
         edit(Listeners, "_audience", ("if not key.scoped:", 'if not key.scoped or key.name == "session/event":')),
-    ),
-    Fault(
-        "any-turn-accounts",
-        "WORK-FOLD-01",
-        "The last turn counts, whether it did anything or not.",
-        edit(
-            consumed_work,
-            "fold_consumed_work",
-            ('if stepped or (claimed and data["reason"]["kind"] != "completed"):', "if True:"),
-        ),
-    ),
-    Fault(
-        "emptied-turn-accounts",
-        "WORK-FOLD-01",
-        "A turn that claimed input and completed without a step counts.",
-        edit(consumed_work, "fold_consumed_work", ('(claimed and data["reason"]["kind"] != "completed")', "claimed")),
-    ),
-    Fault(
-        "claim-outside-a-turn-counts",
-        "WORK-FOLD-02",
-        "A claim outside an open turn is credited to the next ending.",
-        edit(consumed_work, "fold_consumed_work", ("claimed = claimed or turn_open", "claimed = True")),
-    ),
-    Fault(
-        "cancelled-removal-is-a-claim",
-        "WORK-FOLD-02",
-        "A removal that was a cancellation counts as a claim.",
-        edit(consumed_work, "fold_consumed_work", ('elif "outcome" not in data:', "if True:")),
-    ),
-    Fault(
-        "replacement-is-dropped-work",
-        "WORK-FOLD-03",
-        "A replacement counts as dropped work.",
-        edit(consumed_work, "fold_consumed_work", ('dropped or not data["inserted"]', "True")),
-    ),
-    Fault(
-        "drop-is-never-forgotten",
-        "WORK-FOLD-03",
-        "Dropped work is told of although a turn has ended since.",
-        edit(consumed_work, "fold_consumed_work", ("end, dropped = event, False", "end = event")),
-    ),
-    Fault(
-        "agent-is-found-while-it-is-disposed",
-        "LIFE-DISP-02",
-        "The agent is still found in agent/disposed.",
-        edit(
-            AgentRegistry,
-            "_leave",
-            (
-                (
-                    "    del self._entries[entry.agent.id]\n"
-                    "    if entry.announced:\n"
-                    "        entry.agent.ctx.emit(AGENT_DISPOSED, AgentDisposal(entry.agent))"
-                ),
-                (
-                    "    if entry.announced:\n"
-                    "        entry.agent.ctx.emit(AGENT_DISPOSED, AgentDisposal(entry.agent))\n"
-                    "    del self._entries[entry.agent.id]"
-                ),
-            ),
-        ),
-    ),
-    Fault(
-        "session-leaves-before-its-agent",
-        "LIFE-DISP-02",
-        "The session is disposed before the agent.",
-        edit(Life, "_tear_down", ("in reversed(self._detach)", "in self._detach")),
-    ),
-    Fault(
-        "disposal-waits-for-the-driver",
-        "LIFE-DISP-01",
-        "Disposal lets the driver finish.",
-        edit(DrivenAgent, "request_disposal", ("    self._cancel_due = True\n", "    return\n")),
-    ),
-    Fault(
-        "disposal-keeps-the-inbox",
-        "LIFE-DISP-03",
-        "Pending messages are not cancelled by a disposal.",
-        edit(DrivenAgent, "_cancel_disposed", ("self.cancel(DISPOSED)", "self.cancel(DISPOSED, keep_inbox=True)")),
-    ),
-    Fault(
-        "disposal-has-another-cause",
-        "LIFE-DISP-04",
-        "A disposal cancels as if the user had.",
-        edit(DrivenAgent, "_cancel_disposed", ("self.cancel(DISPOSED)", 'self.cancel({"kind": "user"})')),
-    ),
-    Fault(
-        "disposal-does-not-wait",
-        "LIFE-DISP-04",
-        "The agent leaves before its turn has closed.",
-        edit(Life, "_tear_down", ("        await agent.when_idle()\n", "")),
-    ),
-    Fault(
-        "agent-is-announced-before-its-session",
-        "LIFE-PUB-01",
-        "agent/created comes before session/created.",
-        edit(
-            Life,
-            "publish",
-            (
-                "    sessions.announce(agent.session)\n    self.check()\n    agents.announce(agent)\n",
-                "    agents.announce(agent)\n    self.check()\n    sessions.announce(agent.session)\n",
-            ),
-        ),
-    ),
-    Fault(
-        "session-start-is-a-resume",
-        "LIFE-PUB-03",
-        "A new agent starts its session as if resumed.",
-        edit(Life, "publish", ('"startup"', '"resume"')),
-    ),
-    Fault(
-        "header-forgets-its-origin",
-        "LIFE-CREATE-03",
-        "What the creator says of the session is not in its header.",
-        edit(creation.AgentLoop, "create_agent", ("meta=options.meta", "meta=None")),
     ),
 )

@@ -1,6 +1,9 @@
 """Faults of the model request and of recovery that scenarios find; others stand in `turn`."""
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, cast
+
+import msgspec
 
 from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault, replaced
@@ -8,9 +11,21 @@ from dshcore.agent_loop import creation, request
 from dshcore.agent_loop.driver import Driver
 from dshcore.agent_loop.request import Requests
 from dshcore.llm import models
-from dshcore.llm.calls import GenerateOptions
+from dshcore.llm.calls import CallConfig, GenerateOptions
 
 STEP_END: Final = '{"turn": turn.number, "step": turn.opened}'
+
+_proposal: Final[Callable[[Requests], CallConfig]] = Requests._proposal  # noqa: SLF001 - faults are planted inside
+
+
+_Open: Final = cast("Callable[..., CallConfig]", msgspec.defstruct("_Open", (), bases=(CallConfig,), frozen=False))
+"""A configuration that can be changed in place."""
+
+
+def _propose_openly(self: Requests) -> CallConfig:
+    offered = vars(self)["offered"] = _Open(**msgspec.structs.asdict(_proposal(self)))
+    return offered
+
 
 REQUEST_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
@@ -24,6 +39,27 @@ REQUEST_FAULTS: Final[tuple[Fault, ...]] = (
         "REQ-SEED-01",
         "The first proposal has not the output cap of the options.",
         edit(Requests, "_proposal", ("max_tokens=options.max_tokens)", "max_tokens=UNSET)")),
+    ),
+    Fault(
+        "offer-is-shared",
+        "REQ-SEED-04",
+        "What a listener changes in the offered configuration reaches the request without being logged.",
+        together(
+            lambda: replaced(Requests, {"_proposal": _propose_openly}),
+            edit(
+                Requests,
+                "attempt",
+                (
+                    "    request = mark_loop_built(",
+                    (
+                        "    members = {**config.to_json(), **self.offered.to_json()}\n"
+                        "    config = CallConfig.read(members)\n"
+                        "    request = mark_loop_built("
+                    ),
+                ),
+                ("call.stream(request)", "self._llm.stream(request)"),
+            ),
+        ),
     ),
     Fault(
         "placeholder-for-a-missing-model",

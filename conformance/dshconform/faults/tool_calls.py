@@ -5,6 +5,8 @@ from typing import Final
 from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault, replaced
 from dshcore.agent_loop import scheduling
+from dshcore.agent_loop.creation import AgentLoop
+from dshcore.agent_loop.driver import Driver
 from dshcore.agent_loop.scheduling import Scheduler
 from dshcore.agent_loop.scheduling import _Batch as Batch
 from dshcore.tools.results import ABORTED
@@ -25,6 +27,23 @@ TOOL_CALL_FAULTS: Final[tuple[Fault, ...]] = (
         "SCHED-ARGS-01",
         "An empty text is passed on as a text.",
         edit(scheduling, "parse_arguments", ("        return {}\n", '        return ""\n')),
+    ),
+    Fault(
+        "unknown-tool-fails-the-turn",
+        "UNKNOWN-TOOL-01",
+        "A call of a tool that is not there ends the turn as an error.",
+        edit(
+            Batch,
+            "_start_next",
+            (
+                START,
+                (
+                    f"{START}"
+                    "    if self._tools.get(planned.request.name, self._agent) is None:\n"
+                    "        raise LookupError(planned.request.name)\n"
+                ),
+            ),
+        ),
     ),
     Fault(
         "all-calls-are-logged-first",
@@ -159,6 +178,18 @@ TOOL_CALL_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
+        "cap-is-not-applied",
+        "SCHED-CAP-01",
+        "As many calls overlap as there are, whatever the cap is.",
+        edit(Scheduler, "run", ("batch.fill(self._max_parallel)", "batch.fill(len(calls))")),
+    ),
+    Fault(
+        "cap-is-not-checked",
+        "SCHED-CAP-01",
+        "A cap that none can be is accepted.",
+        edit(AgentLoop, "__init__", ("if type(max_parallel_tool_calls) is not int or", "if False and")),
+    ),
+    Fault(
         "contexts-behind-all-results",
         "SCHED-CTX-01",
         "The contexts of results are delivered when all results are committed.",
@@ -208,13 +239,13 @@ TOOL_CALL_FAULTS: Final[tuple[Fault, ...]] = (
         "cancelled-calls-run",
         "SCHED-ABORT-01",
         "Calls start although the signal was aborted before.",
-        edit(Batch, "fill", (" and not self._signal.aborted", "")),
+        edit(Batch, "_may_start", ("not self._signal.aborted and ", "")),
     ),
     Fault(
         "committed-message-runs-its-tools",
         "CANCEL-MSG-01",
         "The tools of an answer run although the abort landed on it.",
-        edit(Batch, "fill", (" and not self._signal.aborted", "")),
+        edit(Driver, "_answer", ("run(*place, calls)", "run(*place[:3], CancelSignal(), calls)")),
     ),
     Fault(
         "skipped-results-come-first",

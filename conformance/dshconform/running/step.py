@@ -25,6 +25,8 @@ class Expectation:
         error: How the operation must fail; absent, it must not fail.
         rows: All rows that must be observed, in order; unchecked when absent.
         only: The rows that `rows` speaks about; an entry is a kind, or narrower (`dshconform.trace.rows.is_compared`).
+        apart: Rows that are compared by themselves, entries as in `only`: nothing says where they stand among the
+            others.
         open: The kinds of the gates that must be open afterwards, in order of opening; unchecked when absent.
     """
 
@@ -34,6 +36,7 @@ class Expectation:
     error: JsonMap | None = None
     rows: tuple[ExpectedRow, ...] | None = None
     only: frozenset[str] = COMPARED
+    apart: frozenset[str] = frozenset()
     open: tuple[str, ...] | None = None
 
     def cited(self) -> list[str]:

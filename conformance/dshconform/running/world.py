@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from msgspec import UNSET
 
 from dshconform.links.link import Link
 from dshconform.protocol.json_value import Json, JsonMap
-from dshconform.protocol.messages import Reply
+from dshconform.protocol.messages import Reply, Row
 from dshconform.running.gates import GateNotFound, OpenGates
 from dshconform.running.ledger import Ledger
 from dshconform.running.step import UNCHECKED, Expectation, Step
 from dshconform.trace.compare import NO_ROWS, Alignment, align, compare_rows
 from dshconform.trace.invariants import INVARIANTS, Watch
 from dshconform.trace.pattern import MISSING, Difference, Matching, plain
-from dshconform.trace.rows import is_compared
+from dshconform.trace.rows import ExpectedRow, is_compared
 
 
 @dataclass(slots=True)
@@ -112,16 +113,18 @@ class World:
         expect = last.step.expect
         if expect.rows is None:
             return NO_ROWS
-        observed = [row for row in last.reply.observed if is_compared(row, expect.only)]
-        return align(expect.rows, observed, self.matching.tolerate)
+        strands = _strands(expect.rows, expect, last.reply.observed)
+        wanted = [row for expected, _ in strands for row in expected]
+        return align(wanted, [row for _, observed in strands for row in observed], self.matching.tolerate)
 
     def _judge(self, op: str, expect: Expectation, reply: Reply) -> Difference | None:
         difference = _judge_outcome(op, expect, reply, self.matching)
         if difference is None and expect.rows is not None:
-            observed = [row for row in reply.observed if is_compared(row, expect.only)]
-            difference = compare_rows(expect.rows, observed, self.matching, expect.after or expect.clauses)
+            nothing_more = expect.after or expect.clauses
+            for expected, observed in _strands(expect.rows, expect, reply.observed):
+                difference = difference or compare_rows(expected, observed, self.matching, nothing_more)
             if difference is None:
-                self.matching.hold(expect.after or expect.clauses)
+                self.matching.hold(nothing_more)
         if difference is None and expect.open is not None:
             kinds: Sequence[Json] = self.gates.kinds
             difference = self.matching.annotated(list(expect.open), kinds, expect.clauses, f"{op} open gates")
@@ -138,6 +141,35 @@ def new_world(link: Link, ledger: Ledger, *, show: Callable[[Exchange], None] = 
     """
     binding = [invariant for invariant in INVARIANTS if invariant.profile in link.hello.profiles]
     return World(link, Matching(ledger.accepts), Watch(binding), show)
+
+
+def _strands(
+    wanted: Sequence[ExpectedRow], expect: Expectation, observed: Sequence[Row]
+) -> list[tuple[Sequence[ExpectedRow], list[Row]]]:
+    """The expected and the observed rows of a step, apart where nothing is said of their order."""
+    seen = _aborts_in_order([row for row in observed if is_compared(row, expect.only)])
+    if not expect.apart:
+        return [(wanted, seen)]
+    return [
+        (
+            [row for row in wanted if is_compared(row.pattern, expect.apart) is apart],
+            [row for row in seen if is_compared(row, expect.apart) is apart],
+        )
+        for apart in (False, True)
+    ]
+
+
+def _aborts_in_order(rows: list[Row]) -> list[Row]:
+    """The rows, neighbouring `abort` rows by function and call: who of several is told first is not specified."""
+    if sum(row["on"] == "abort" for row in rows) < 2:  # noqa: PLR2004 - one has no neighbour
+        return rows
+    ordered: list[Row] = []
+    for kind, run in groupby(rows, key=lambda row: row["on"]):
+        neighbours = list(run)
+        if kind == "abort":
+            neighbours.sort(key=lambda row: (str(row["part"]), row["n"]))
+        ordered += neighbours
+    return ordered
 
 
 def _judge_outcome(op: str, expect: Expectation, reply: Reply, matching: Matching) -> Difference | None:

@@ -92,7 +92,7 @@ def _step(row: JsonMap) -> Iterator[JsonMap]:
     answer: JsonMap = {**place, "message": message, "interrupted": {"$absent": True}}
     yield {"log": "assistant/message", "data": answer, "surface": "append", "by": "LOOP-MSG-01"}
     if row.get("end") is not False:
-        yield {"log": "step/end", "data": place, "by": "INV-STEP-01"}
+        yield {"log": "step/end", "data": place, "by": "INV-STEP-02"}
 
 
 def _claim(turn: int, batch: Mapping[str, list[JsonMap]]) -> Iterator[JsonMap]:

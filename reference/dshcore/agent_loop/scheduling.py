@@ -10,16 +10,15 @@ likely one: nothing is invented then (SCHED-FAIL-01).
 """
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from msgspec import UnsetType
 
-from dshcore import eager
+from dshcore import eager, json_text
 from dshcore.agent_loop.agent import DrivenAgent
 from dshcore.cancel_signal import CancelSignal
 from dshcore.host import host_is_cancelling
@@ -66,10 +65,9 @@ def parse_arguments(text: str) -> object:
     except NotJson:
         pass
     try:
-        lossy: object = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        return json_text.read(text)  # with its loss: an infinity, a negative zero
+    except json_text.MalformedText:
         return text
-    return lossy
 
 
 class Scheduler:
@@ -197,14 +195,19 @@ class _Batch:
         Spec:
             SCHED-EXCL-01, SCHED-PAR-01, SCHED-CLASS-01, SCHED-CAP-01, SCHED-ABORT-01, SCHED-ABORT-02
         """
-        while self._waiting and not self._signal.aborted and len(self.running) < places:
+        while self._waiting and self._may_start(places):
             alone = self._tools.mode(self._waiting[0].request, self._agent) == "exclusive"
+            if not self._may_start(places):
+                return  # the classifier has cancelled the turn
             if alone and self.running:
                 return  # classified again when the pool has drained
             await self._start_next()
             await self.commit_settled()
             if alone and self.running:
                 return
+
+    def _may_start(self, places: int) -> bool:
+        return not self._signal.aborted and len(self.running) < places
 
     async def _start_next(self) -> None:
         """Log the next call and let it pass its policy; start its body, if policy lets it.
@@ -233,8 +236,9 @@ class _Batch:
         while self._started and (call := self._started[0]).settled:
             if not call.pending.settled:
                 call.pending.abandon()  # its body cancelled its own task: the host is not cancelling this flow
-            result = await call.pending.finish()
+            await call.pending.finish()
             self._raise_failure()
+            result = call.pending.loggable()
             self._log_result(call.block, call.seq, result)
             self._started.popleft()
             for context in result.additional_contexts:
@@ -327,7 +331,3 @@ class _Batch:
 def _is_hosts(failure: BaseException) -> bool:
     """Tell whether the host wants the program, or this part of it, to stop."""
     return host_is_cancelling() or not isinstance(failure, (Exception, asyncio.CancelledError))
-
-
-def _refuse(literal: str) -> NoReturn:
-    raise ValueError(f"{literal} is no JSON")

@@ -1,11 +1,13 @@
 """The registry of what is contributed to prompts, and the assembly of a prompt."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from math import isfinite
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar, cast
 
+from dshcore import eager
 from dshcore.context import Context, Disposer, ServiceKey
+from dshcore.json import is_finite
 from dshcore.scope import Layers, ListTable, NamedTable
 from dshcore.system_prompt.assembly import (
     SYSTEM_PROMPT_ASSEMBLE,
@@ -50,14 +52,25 @@ class PromptOptions:
 class _Contribution:
     """A section or a context."""
 
+    kind: "_Kind"
     name: str
     order: float
     text: str | TextProvider
     complete: bool = False
 
     def resolve(self, context: AssembleContext) -> PromptText:
-        """Evaluate the text (PROMPT-SEC-05)."""
-        return PromptText(self.name, self.text if isinstance(self.text, str) else self.text(context))
+        """Evaluate the text (PROMPT-SEC-05).
+
+        Raises:
+            InvalidContribution: Its provider answers none.
+        """
+        text = cast("object", self.text if isinstance(self.text, str) else self.text(context))
+        if not isinstance(text, str):
+            eager.discard(text)
+            raise InvalidContribution(
+                f'the provider of prompt {self.kind} "{self.name}" answered {text!r}: a text is due'
+            )
+        return PromptText(self.name, text)
 
 
 @dataclass(slots=True)
@@ -113,27 +126,28 @@ class SystemPrompt:
             complete: Whether it is the whole system text.
 
         Raises:
-            InvalidContribution: The order is no finite number.
+            InvalidContribution: The order is no finite number, or the text neither a text nor a provider of one.
             DuplicateContribution: The name is taken.
             InactiveContext: The owner is inactive.
 
         Spec:
             PROMPT-SEC-02, PROMPT-SEC-03, PROMPT-SEC-04, PROMPT-COMPLETE-01
         """
-        _check_order(order, "section", name)
-        contribution = _Contribution(name, order, text, complete)
+        contribution = _Contribution("section", name, order, text, complete)
+        _check(contribution)
         return self._file(owner, "section", name, lambda layer: layer.sections, contribution)
 
     def context(self, owner: Context, name: str, order: float, text: str | TextProvider) -> Disposer:
         """Contribute a runtime context. Arguments and errors are those of `section`."""
-        _check_order(order, "context", name)
-        return self._file(owner, "context", name, lambda layer: layer.contexts, _Contribution(name, order, text))
+        contribution = _Contribution("context", name, order, text)
+        _check(contribution)
+        return self._file(owner, "context", name, lambda layer: layer.contexts, contribution)
 
     def variable(self, owner: Context, name: str, provider: VariableProvider) -> Disposer:
         """Contribute a variable, which sections and contexts refer to.
 
         Raises:
-            InvalidContribution: No variable can have this name.
+            InvalidContribution: No variable can have this name, or the provider is none.
             DuplicateContribution: The name is taken.
             InactiveContext: The owner is inactive.
 
@@ -142,6 +156,10 @@ class SystemPrompt:
         """
         if VARIABLE_NAME.fullmatch(name) is None:
             raise InvalidContribution(f'invalid prompt variable name "{name}" (must match /^{VARIABLE_NAME.pattern}$/)')
+        if not callable(provider):
+            raise InvalidContribution(
+                f'prompt variable "{name}" needs a function that answers its value, not {provider!r}'
+            )
         return self._file(owner, "variable", name, lambda layer: layer.variables, provider)
 
     def tools(self, owner: Context, provider: ToolProvider) -> Disposer:
@@ -173,7 +191,7 @@ class SystemPrompt:
         Spec:
             PROMPT-ASM-01, PROMPT-ASM-02, PROMPT-ASM-04, PROMPT-ASM-05, PROMPT-COMPLETE-01, PROMPT-COMPLETE-02,
             PROMPT-COMPLETE-03, PROMPT-COMPLETE-04, PROMPT-CTX-02, PROMPT-SCOPE-01, PROMPT-SCOPE-02, PROMPT-SCOPE-03,
-            PROMPT-VAR-02, PROMPT-WF-01, PROMPT-WF-02, PROMPT-WF-03
+            PROMPT-VAR-02, PROMPT-WF-01, PROMPT-WF-02
         """
         context = AssembleContext() if context is None else context
         scope = context.scope
@@ -181,15 +199,15 @@ class SystemPrompt:
         variables: dict[str, str | None] = {}
         for layer in self._layers.visible(scope):
             for name, provider in layer.variables.items():
-                variables[name] = provider(context)  # PROMPT-VAR-02: no value shadows a value
+                variables[name] = _value_of(name, provider, context)  # PROMPT-VAR-02: no value shadows a value
         sections = self._ordered(scope, lambda layer: layer.sections)
         contexts = [] if suppressed else self._ordered(scope, lambda layer: layer.contexts)
         providers = [provider for layer in self._layers.visible(scope) for provider in layer.tools.entries()]
+        offers = [provider(context) for provider in providers]
         complete = [at for at, section in enumerate(sections) if section.complete is True]
         if len(complete) > 1:
             names = ", ".join(f'"{sections[at].name}"' for at in complete)
             raise PromptError(f"multiple complete prompt sections are active: {names}")
-        offers = [provider(context) for provider in providers]
         texts = [section.resolve(context) for section in sections]
         assembly = Assembly(
             sections=list(texts),
@@ -203,9 +221,11 @@ class SystemPrompt:
 
         assembling = PromptAssembling(assembly, context)
         answer = self._ctx.waterfall(SYSTEM_PROMPT_ASSEMBLE, assembling, as_it_is, scope=scope)
-        assembled: Any = await answer
+        assembled = cast("object", await answer)
         if not isinstance(assembled, Assembly):
             raise PromptError(f"system-prompt/assemble was answered with {assembled!r}: answer an Assembly")
+        if complete or suppressed:
+            assembled = copy(assembled)  # the listener's own object stays as the listener has it: PROMPT-SEC-06
         if complete:
             assembled.sections = [texts[complete[0]]]  # PROMPT-COMPLETE-02
         if suppressed:
@@ -237,9 +257,21 @@ SYSTEM_PROMPT: Final = ServiceKey[SystemPrompt]("systemPrompt")
 """What is contributed to the prompts of an application."""
 
 
-def _check_order(order: object, kind: _Kind, name: str) -> None:
-    if isinstance(order, bool) or not isinstance(order, int | float) or not isfinite(order):
-        raise InvalidContribution(f'prompt {kind} "{name}" order must be a finite number')
+def _check(contribution: _Contribution) -> None:
+    what = f'prompt {contribution.kind} "{contribution.name}"'
+    if not is_finite(contribution.order):
+        raise InvalidContribution(f"{what} order must be a finite number")
+    text: object = contribution.text
+    if not isinstance(text, str) and not callable(text):
+        raise InvalidContribution(f"{what} needs a text, or a function that answers one, not {text!r}")
+
+
+def _value_of(name: str, provider: VariableProvider, context: AssembleContext) -> str | None:
+    value = cast("object", provider(context))
+    if value is None or isinstance(value, str):
+        return value
+    eager.discard(value)
+    raise InvalidContribution(f'the provider of prompt variable "{name}" answered {value!r}: a text is due, or nothing')
 
 
 def _taken(kind: _Kind, name: str, *, scoped: bool) -> str:

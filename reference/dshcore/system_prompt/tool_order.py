@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from dshcore.json import Json, JsonObject, freeze
+from dshcore.json import Json, JsonObject, freeze, is_array
 from dshcore.system_prompt.assembly import AssembleContext
 from dshcore.system_prompt.errors import InvalidToolOrder
 
@@ -34,11 +34,13 @@ def check_order(order: Sequence[str]) -> None:
     """Refuse an order that nothing can be sorted by.
 
     Raises:
-        InvalidToolOrder: It lists a name twice, or has no place for the tools that it does not list.
+        InvalidToolOrder: It is no list of names, lists one twice, or has no place for the tools that it does not list.
 
     Spec:
         PROMPT-TOOL-03
     """
+    if not is_array(order) or not all(isinstance(name, str) for name in order):
+        raise InvalidToolOrder(f"toolOrder must be a list of names, not {order!r}")
     for index, name in enumerate(order):
         if name in order[:index]:
             raise InvalidToolOrder(f'toolOrder lists "{name}" more than once')

@@ -32,6 +32,7 @@ from dshcore.tools.pipeline import PendingCall
 from dshcore.tools.registry import TOOLS, Mode, ToolRegistry
 from dshcore.tools.results import (
     ABORTED_BEFORE_DISPATCH,
+    Content,
     ErrorFacts,
     ErrorInfo,
     ToolFailure,
@@ -53,6 +54,7 @@ __all__ = [
     "Allow",
     "Ask",
     "Block",
+    "Content",
     "Deny",
     "DuplicateTool",
     "ErrorFacts",

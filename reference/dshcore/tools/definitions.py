@@ -2,14 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Final
 
-from dshcore.json import Json
+from msgspec import UNSET, UnsetType
+
+from dshcore.json import Json, is_finite
 from dshcore.tools.errors import InvalidTool
 from dshcore.tools.executions import ToolExecution, ToolRun
 from dshcore.tools.json_schema import assert_supported
-from dshcore.tools.results import ToolResult
+from dshcore.tools.results import Content, ToolResult
 
 RESERVED_NAME: Final = "run_code"
 
@@ -25,8 +26,8 @@ class ToolOutput:
     """
 
     schema: Mapping[str, object]
-    render: Callable[[Json, Json], object]
-    presentation_meta: Callable[[Json, Json], object] | None = None
+    render: Callable[[Json, Json], Content]
+    presentation_meta: Callable[[Json, Json], Json] | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +52,9 @@ class ToolDefinition:
     parameters: Mapping[str, object]
     output: ToolOutput
     execute: Callable[[Json, ToolRun], Awaitable[object]]
-    finalize_content: Callable[[ToolExecution, ToolResult], object] | None = None
-    is_concurrency_safe: Callable[[Json], object] | None = None
-    timeout_ms: float | None = None
+    finalize_content: Callable[[ToolExecution, ToolResult], Content | None] | None = None
+    is_concurrency_safe: Callable[[Json], bool] | None = None
+    timeout_ms: float | UnsetType = UNSET
     present_call: Callable[[Json], object] | None = None
     present_result: Callable[[Json, Mapping[str, Json]], object] | None = None
 
@@ -70,7 +71,7 @@ def check_definition(definition: ToolDefinition) -> None:
     """
     check_output(definition)
     assert_supported(definition.output.schema)
-    if definition.timeout_ms is not None and not is_duration(definition.timeout_ms):
+    if not is_duration(definition.timeout_ms):
         raise InvalidTool(f'tool "{definition.name}" timeoutMs must be a positive finite number')
     if definition.name == RESERVED_NAME:
         raise InvalidTool(
@@ -86,11 +87,11 @@ def check_output(definition: ToolDefinition) -> None:
         InvalidTool: There is no output, no renderer, or a projector that is none.
     """
     output = definition.output
-    meta = getattr(output, "presentation_meta", None)
-    if not callable(getattr(output, "render", None)) or not (meta is None or callable(meta)):
+    meta = getattr(output, "presentation_meta", UNSET)
+    if not callable(getattr(output, "render", None)) or not (meta is UNSET or callable(meta)):
         raise InvalidTool(f'tool "{definition.name}" must declare output {{ schema, render, presentationMeta? }}')
 
 
 def is_duration(value: object) -> bool:
-    """Tell whether a value is a budget of time: a positive finite number, fractions included."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value > 0
+    """Tell whether a value is a budget of time: a positive finite number, fractions included; or none at all."""
+    return value is UNSET or (is_finite(value) and value > 0)

@@ -4,13 +4,12 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from dshcore.agent import Agent
 from dshcore.events import Emit, Waterfall
-from dshcore.json import Json
 from dshcore.tools.executions import ToolExecution
-from dshcore.tools.results import ToolResult
+from dshcore.tools.results import Content, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Accept:
         additional_contexts: Messages to go with the result.
     """
 
-    content: object = UNSET
+    content: Content | UnsetType = UNSET
     value: object = UNSET
     additional_contexts: Sequence[Mapping[str, Any]] = ()
 
@@ -54,14 +53,14 @@ class Accept:
 class Block:
     """Withhold the result: the model sees the feedback instead, as a failure."""
 
-    feedback: Sequence[Json]
+    feedback: Content
     additional_contexts: Sequence[Mapping[str, Any]] = ()
 
 
 PostExecuteDecision: TypeAlias = Accept | Block
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # with slots, assigning to what is no field would fail over the dataclass's own machinery
 class ToolOutcome:
     """A call and what it came to."""
 

@@ -1,16 +1,16 @@
 """One call of a tool: what asks for it, what every stage sees of it, and what its body can do besides."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from msgspec import UnsetType
 
 from dshcore.agent import Agent
 from dshcore.cancel_signal import CancelSignal
-from dshcore.json import Json, NotJson, freeze
+from dshcore.json import Json
 from dshcore.tools.errors import FrozenExecution
+from dshcore.tools.results import checked_context
 
 
 class ToolToken:
@@ -122,6 +122,9 @@ class ToolExecution:
             )
         object.__setattr__(self, name, value)
 
+    def __delattr__(self, name: str) -> None:
+        raise FrozenExecution(f"cannot delete {name} of a tool execution: nothing of it can be taken away")
+
     @property
     def agent(self) -> Agent | None:
         """The agent that the call is made for, if it is one."""
@@ -166,12 +169,13 @@ class ToolRun(ToolExecution):
         Args:
             message: An identified user message.
 
+        Raises:
+            MalformedMessage: It is none.
+
         Spec:
             PIPE-CTX-01, PIPE-CTX-02
         """
-        with suppress(NotJson):  # the result says so: PIPE-FINAL-03
-            message = freeze(message)
-        self._defer(message)
+        self._defer(cast("Mapping[str, Any]", checked_context(message)))
 
     def conclude_turn(self) -> None:
         """Let the turn end with this call, if it succeeds, as far as the call is concerned.

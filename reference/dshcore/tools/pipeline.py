@@ -8,19 +8,21 @@ No failure of a listener, body, renderer or finalizer leaves the pipeline: each 
 is the cancellation of its task by the host.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from inspect import isawaitable
+from reprlib import repr as shortened
 from typing import Any, Final, Protocol, cast
 
 from msgspec import UNSET, UnsetType
 
-from dshcore.cancel_signal import CancelSignal
+from dshcore import eager
+from dshcore.cancel_signal import Aborted, CancelSignal
 from dshcore.context import Context
-from dshcore.errors import message_of
 from dshcore.host import is_contained
 from dshcore.json import Json, NotJson, freeze, is_array, is_object
 from dshcore.tools.definitions import ToolDefinition
-from dshcore.tools.errors import ToolError, ToolNotFoundError, ToolOutputError
+from dshcore.tools.errors import ToolNotFoundError, ToolOutputError
 from dshcore.tools.events import (
     TOOLS_EXECUTE,
     TOOLS_POST_EXECUTE,
@@ -43,12 +45,15 @@ from dshcore.tools.results import (
     LOSSY_ARGUMENTS,
     LOSSY_RESULT,
     ErrorFacts,
+    ErrorInfo,
     ToolFailure,
     ToolResult,
     ToolSuccess,
+    checked_contexts,
     failure_of,
     frozen,
     phrased,
+    text_of,
 )
 
 _BLOCKED: Final = "tool result blocked by post-execute policy"
@@ -92,6 +97,7 @@ class PendingCall:
         self._body_invoked = False
         self._made: list[ToolResult] = []
         """What the body stage answered in this call; any other result is a wrapper's own (PIPE-AROUND-03)."""
+        self._content_by = "output.render"
         self._deferred: list[Mapping[str, Any]] = []
         self._concluded = False
         self._arguments: Json = None
@@ -132,11 +138,11 @@ class PendingCall:
 
         try:
             answer = self._ctx.waterfall(TOOLS_PRE_EXECUTE, self.execution, allow, scope=self._scope)
-            denial = self._denial(cast("object", await answer))
+            denial = self._denial(await _answer_of(answer, "a listener of tools/pre-execute"))
         except BaseException as error:
             if not is_contained(error):
                 raise
-            self._settle(failure_of(error), needs_post=False)
+            self._settle(self._failure(error), needs_post=False)
             return
         if denial is not None:
             self._settle(phrased(denial))
@@ -155,7 +161,7 @@ class PendingCall:
             case Ask(reason=str(reason)):
                 return reason
             case _:
-                raise ToolError(
+                raise TypeError(
                     f"tools/pre-execute was answered with {decision!r}: answer Allow(), Deny(reason) or Ask()"
                 )
 
@@ -176,18 +182,18 @@ class PendingCall:
         self._is_around = True
         try:
             answer = self._ctx.waterfall(TOOLS_EXECUTE, self.execution, self._run_body, scope=self._scope)
-            result, needs_post = self._adopt(cast("object", await answer))
+            result = self._adopt(await _answer_of(answer, "a listener of tools/execute"))
         except BaseException as error:
             if not is_contained(error):
                 raise
-            self._settle(failure_of(error), needs_post=False)
+            self._settle(self._failure(error), needs_post=False)
             return
         finally:
             self._is_around = False
         contexts = (*self._deferred, *result.additional_contexts)
         if isinstance(result, ToolSuccess):
             result = replace(result, concludes_turn=self._concluded)
-        self._settle(self._unless_aborted(replace(result, additional_contexts=contexts)), needs_post=needs_post)
+        self._settle(self._unless_aborted(replace(result, additional_contexts=contexts)))
 
     async def _run_body(self) -> ToolResult:
         """Answer what the body comes to; never fails but for the host.
@@ -212,52 +218,62 @@ class PendingCall:
         run = ToolRun(execution, call, signal, self._deferred.append, self._conclude)
         self._body_invoked = True
         try:
-            value = await definition.execute(self._arguments, run)
+            body = definition.execute(self._arguments, run)
+            value = await _answer_of(body, f'the body of tool "{definition.name}"')
+            result = self._completed(definition, value)
         except BaseException as error:
             if not is_contained(error):
                 raise
-            return failure_of(error)
+            return self._failure(error)
         finally:
             release()
-        result = self._completed(definition, value)
-        return ABORTED if isinstance(result, ToolSuccess) and _any_aborted(call.signal, own) else result
+        return ABORTED if _any_aborted(call.signal, own) else result
 
-    def _completed(self, definition: ToolDefinition, value: object) -> ToolResult:
+    def _completed(self, definition: ToolDefinition, value: object) -> ToolSuccess:
         """Make a success of a value, if it keeps the contract of its tool.
+
+        Raises:
+            ToolOutputError: It does not, or what is made of it for the model or for readers does not.
 
         Spec:
             SCHEMA-OUT-01, SCHEMA-OUT-02, PIPE-BODY-02, PIPE-BODY-03
         """
-        try:
-            canonical = _canonical(definition, value)
-            content = _made_by(
-                definition, "output.render", lambda: definition.output.render(self._arguments, canonical)
-            )
-            meta: Json | UnsetType = UNSET
-            project = definition.output.presentation_meta
-            if project is not None and self._call.parent is None:
-                meta = _made_by(definition, "output.presentationMeta", lambda: project(self._arguments, canonical))
-        except ToolOutputError as error:
-            return failure_of(error)
+        canonical = _canonical(definition, value)
+        content = _made_by(definition, "output.render", lambda: definition.output.render(self._arguments, canonical))
+        self._content_by = "output.render"
+        meta: Json | UnsetType = UNSET
+        project = definition.output.presentation_meta
+        if not isinstance(project, UnsetType) and self._call.parent is None:
+            meta = _made_by(definition, "output.presentationMeta", lambda: project(self._arguments, canonical))
         return ToolSuccess(value=canonical, content=content, meta=meta, concludes_turn=self._concluded)
 
-    def _adopt(self, answer: object) -> tuple[ToolResult, bool]:
+    def _adopt(self, answer: object) -> ToolResult:
         """Take what the outermost wrapper answered: the body's result as it is, its own as far as it counts.
 
-        Returns:
-            The result, and whether policy on results applies to it.
+        Raises:
+            TypeError: It is no result.
+            MalformedMessage: One of its contexts is no message.
+            ToolNotFoundError: It is a success of a tool that is not there.
+            ToolOutputError: Its value breaks the contract of the tool.
         """
         if any(answer is made for made in self._made):
-            return cast("ToolResult", answer), True
-        if isinstance(answer, ToolFailure):
-            return answer, True
-        if not isinstance(answer, ToolSuccess):
-            raise ToolError(f"tools/execute was answered with {answer!r}: answer ToolSuccess or ToolFailure")
-        definition = self._tools.get(self._call.name, self._scope)
-        if definition is None:
-            return failure_of(ToolNotFoundError(self._call.name)), False
-        result = self._completed(definition, answer.value)
-        return replace(result, additional_contexts=answer.additional_contexts), isinstance(result, ToolSuccess)
+            return cast("ToolResult", answer)
+        match answer:
+            case ToolSuccess(value=value, additional_contexts=given):
+                contexts = checked_contexts(given, "a listener of tools/execute")
+                definition = self._tools.get(self._call.name, self._scope)
+                if definition is None:
+                    raise ToolNotFoundError(self._call.name)
+                return replace(self._completed(definition, value), additional_contexts=contexts)
+            case ToolFailure(error=ErrorFacts(message=str(), info=None | ErrorInfo(name=str(), code=str()))):
+                self._content_by = "a listener of tools/execute"
+                contexts = checked_contexts(answer.additional_contexts, "a listener of tools/execute")
+                return replace(answer, additional_contexts=contexts)
+            case _:
+                raise TypeError(
+                    f"tools/execute was answered with {answer!r}: answer ToolSuccess(value=…) or "
+                    "ToolFailure(error=ErrorFacts(message))"
+                )
 
     # --- policy on the result, finalizer, notification ---------------------------------------------------------------
 
@@ -265,7 +281,7 @@ class PendingCall:
         """Ask the policy about the result, let the tool finalize its content, tell the observers; answer it.
 
         Spec:
-            PIPE-ORDER-04, PIPE-POST-05, PIPE-CTX-03, PIPE-CANCEL-07, PIPE-CANCEL-08
+            PIPE-ORDER-04, PIPE-POST-05, PIPE-CTX-03, PIPE-CANCEL-07, PIPE-CANCEL-08, PIPE-CANCEL-10
         """
         assert self._result is not None
         if self._needs_post:
@@ -280,11 +296,11 @@ class PendingCall:
             answer = self._ctx.waterfall(
                 TOOLS_POST_EXECUTE, ToolOutcome(self.execution, result), accept, scope=self._scope
             )
-            decided = self._decided(result, cast("object", await answer))
+            decided = self._decided(result, await _answer_of(answer, "a listener of tools/post-execute"))
         except BaseException as error:
             if not is_contained(error):
                 raise
-            self._settle(failure_of(error))
+            self._settle(self._failure(error))
             return
         self._settle(self._unless_aborted(decided))
 
@@ -294,23 +310,28 @@ class PendingCall:
         Spec:
             PIPE-POST-01, PIPE-POST-02, PIPE-POST-03, PIPE-POST-04, PIPE-CTX-01, PIPE-CTX-03
         """
+        giver = "a listener of tools/post-execute"
         match decision:
-            case Block(feedback=feedback, additional_contexts=contexts):
+            case Block(feedback=feedback, additional_contexts=given):
+                if not is_array(feedback):
+                    raise TypeError(f"{giver} blocked with the feedback {shortened(feedback)}: give a list of blocks")
                 error = ErrorFacts(_feedback_text(feedback) or _BLOCKED)
-                return ToolFailure(error=error, content=feedback, additional_contexts=contexts)
-            case Accept(content=content, value=value, additional_contexts=more):
-                contexts = (*result.additional_contexts, *more)
+                return ToolFailure(error=error, content=feedback, additional_contexts=checked_contexts(given, giver))
+            case Accept(content=content, value=value, additional_contexts=given):
+                contexts = (*result.additional_contexts, *checked_contexts(given, giver))
             case _:
-                raise ToolError(
+                raise TypeError(
                     f"tools/post-execute was answered with {decision!r}: answer Accept() or Block(feedback)"
                 )
         if value is UNSET:
-            replaced = result if content is UNSET else replace(result, content=cast("Json", content))
-            return replace(replaced, additional_contexts=contexts)
+            if not isinstance(content, UnsetType):
+                self._content_by = giver
+                result = replace(result, content=content)
+            return replace(result, additional_contexts=contexts)
         if content is not UNSET:
-            raise ToolError("tools/post-execute accept decision cannot replace both value and content")
+            raise TypeError("tools/post-execute accept decision cannot replace both value and content")
         if not isinstance(result, ToolSuccess):
-            raise ToolError("tools/post-execute cannot replace the value of a failed result")
+            raise TypeError("tools/post-execute cannot replace the value of a failed result")
         definition = self._tools.get(self._call.name, self._scope)
         if definition is None:
             raise ToolNotFoundError(self._call.name)
@@ -324,16 +345,58 @@ class PendingCall:
         """
         result = frozen(result)
         if self._finalizer is not None:
-            result = _with_final_content(self._finalizer, self.execution, result)
+            result = self._with_final_content(self._finalizer, result)
         self._result = result
         self._ctx.emit(TOOLS_RESULT, ToolOutcome(self.execution, result), scope=self._scope)
         return result
 
+    def _with_final_content(
+        self, finalize: Callable[[ToolExecution, ToolResult], object], result: ToolResult
+    ) -> ToolResult:
+        try:
+            content = finalize(self.execution, result)
+        except BaseException as error:
+            if not is_contained(error):
+                raise
+            return self._failure(error)
+        if content is None:
+            return result
+        try:
+            final = replace(result, content=freeze(content))
+        except NotJson:
+            eager.discard(content)
+            return phrased(LOSSY_RESULT)
+        self._content_by = "finalize_content"
+        return final
+
+    def loggable(self) -> ToolResult:
+        """Answer the result of a finished call as a log can hold it.
+
+        Content is any JSON to the pipeline (PIPE-FINAL-01). A log holds lists of blocks alone (LOG-APPEND-07): a result
+        with something else is an invalid output there, so that its call is not left without a result.
+
+        Spec:
+            SCHED-COMMIT-02, LOG-APPEND-07, SEED-MSG-03
+        """
+        assert self._result is not None
+        if is_array(self._result.content):
+            return self._result
+        return failure_of(
+            ToolOutputError(
+                self._call.name,
+                (f"{self._content_by} gave {shortened(self._result.content)} for content: give a list of blocks",),
+            )
+        )
+
     # --- giving up ---------------------------------------------------------------------------------------------------
 
     def abandon(self) -> ToolFailure:
-        """Settle the call as aborted, wherever it is: because its body was stopped from outside. No policy applies."""
-        failure = self._abortion()
+        """Settle the call as aborted, wherever it is: because its body was stopped from outside. No policy applies.
+
+        Spec:
+            PIPE-CTX-02
+        """
+        failure = replace(self._abortion(), additional_contexts=tuple(self._deferred))
         self._settle(failure, needs_post=False)
         return failure
 
@@ -345,6 +408,19 @@ class PendingCall:
 
     def _conclude(self) -> None:
         self._concluded = True
+
+    def _failure(self, error: BaseException) -> ToolFailure:
+        """Answer what the call comes to when something was raised.
+
+        Whoever gave up because of the call's own signal tells of the abort, whose cause does not show.
+
+        Spec:
+            PIPE-CANCEL-08
+        """
+        signals = (self._call.signal, self.execution.signal)
+        if isinstance(error, Aborted) and any(each.aborted and each.reason is error.reason for each in signals):
+            return self._abortion()
+        return failure_of(error)
 
     def _abortion(self) -> ToolFailure:
         return ABORTED if self._body_invoked else ABORTED_BEFORE_DISPATCH
@@ -367,6 +443,7 @@ def _lossless(definition: ToolDefinition, value: object, violation: str) -> Json
     try:
         return freeze(value)
     except NotJson:
+        eager.discard(value)
         raise ToolOutputError(definition.name, (violation,)) from None
 
 
@@ -374,24 +451,22 @@ def _made_by(definition: ToolDefinition, part: str, make: Callable[[], object]) 
     """Answer what a part of a definition makes of a value."""
     try:
         made = make()
-    except Exception as error:
-        text = message_of(error, unreadable="<unprintable thrown value>")
-        raise ToolOutputError(definition.name, (f"{part} failed: {text}",)) from error
-    return _lossless(definition, made, f"{part} returned non-lossless JSON")
-
-
-def _with_final_content(
-    finalize: Callable[[ToolExecution, ToolResult], object], execution: ToolExecution, result: ToolResult
-) -> ToolResult:
-    try:
-        content = finalize(execution, result)
-        return result if content is None else replace(result, content=freeze(content))
-    except NotJson:
-        return phrased(LOSSY_RESULT)
     except BaseException as error:
         if not is_contained(error):
             raise
-        return failure_of(error)
+        raise ToolOutputError(definition.name, (f"{part} failed: {text_of(error)}",)) from error
+    return _lossless(definition, made, f"{part} returned non-lossless JSON")
+
+
+async def _answer_of(asked: object, who: str) -> object:
+    """Wait for what a body or a listener answers.
+
+    Raises:
+        TypeError: It has answered already, as a function that is not `async` does.
+    """
+    if not isawaitable(asked):
+        raise TypeError(f"{who} answered a {type(asked).__name__}, which cannot be awaited: write it with async def")
+    return await cast("Awaitable[object]", asked)
 
 
 def _feedback_text(feedback: object) -> str:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from inspect import iscoroutine
 from typing import Any, Final, Literal, TypeAlias
 
+from dshcore import eager
 from dshcore.context import Context, Disposer, ServiceKey
+from dshcore.host import is_contained
 from dshcore.json import JsonObject, NotJson, freeze
 from dshcore.scope import Layers, NamedTable
 from dshcore.tools.definitions import ToolDefinition, check_definition
@@ -109,10 +110,11 @@ class ToolRegistry:
             return "exclusive"
         try:
             safe = definition.is_concurrency_safe(call.arguments)  # type: ignore[arg-type]  # as given: MODE-CLASS-02
-        except Exception:  # noqa: BLE001 - MODE-CLASS-01: who cannot tell is not safe
-            return "exclusive"
-        if iscoroutine(safe):
-            safe.close()  # a pending computation is no answer
+        except BaseException as error:
+            if not is_contained(error):
+                raise
+            return "exclusive"  # MODE-CLASS-01: who cannot tell is not safe
+        eager.discard(safe)  # a pending computation is no answer
         return "parallel" if safe is True else "exclusive"
 
     def execute(self, call: ToolCallRequest, scope: object | None = None) -> Coroutine[Any, Any, ToolResult]:

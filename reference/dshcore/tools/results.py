@@ -5,13 +5,17 @@ A result is local to its execution; what the log keeps of it is the affair of wh
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from msgspec import UNSET, UnsetType
 
-from dshcore.cancel_signal import Aborted
 from dshcore.errors import DshError, message_of
-from dshcore.json import Json, NotJson, freeze
+from dshcore.host import is_cancellation
+from dshcore.json import Json, NotJson, freeze, is_array, is_object
+from dshcore.llm import MalformedMessage, import_message
+
+Content: TypeAlias = Sequence[Mapping[str, Json]]
+"""What a model sees of a result: content blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +106,64 @@ ABORTED_BEFORE_DISPATCH: Final = phrased(
 def failure_of(error: BaseException) -> ToolFailure:
     """Make the failure of a call in which something was raised.
 
-    Work that was given up because of its signal is the abort itself: the cause does not show (PIPE-CANCEL-08).
-
     Args:
         error: What was raised. Its code counts where it is an error of the harness.
 
     Spec:
         PIPE-BODY-01
     """
-    if isinstance(error, Aborted):
-        return ABORTED
+    info = ErrorInfo(type(error).__name__, error.code) if isinstance(error, DshError) else None
+    return phrased(text_of(error), info)
+
+
+def text_of(error: BaseException) -> str:
+    """Return the message of an error. One that was raised without any is named, so that the model is told something.
+
+    Spec:
+        PIPE-BODY-05
+    """
     message = message_of(error, unreadable="<unprintable thrown value>")
-    return phrased(message, ErrorInfo(type(error).__name__, error.code) if isinstance(error, DshError) else None)
+    if message or error.args:
+        return message
+    return "cancelled" if is_cancellation(error) else type(error).__name__
+
+
+def checked_context(message: object) -> Json:
+    """Return a message that is to go with a result, as it will be logged.
+
+    What is no lossless JSON comes back as it is, for it is the result that cannot be frozen then (PIPE-FINAL-03).
+
+    Raises:
+        MalformedMessage: It is no identified user message.
+
+    Spec:
+        PIPE-CTX-05
+    """
+    try:
+        frozen_message = freeze(message)
+    except NotJson:
+        return cast("Json", message)
+    if not is_object(frozen_message):
+        raise MalformedMessage(f"a context is a message, not {message!r}: make one with user_message")
+    if frozen_message.get("role") != "user":
+        raise MalformedMessage(f'a context needs the role "user", not {frozen_message.get("role")!r}')
+    return import_message(frozen_message)
+
+
+def checked_contexts(messages: object, giver: str) -> tuple[Any, ...]:
+    """Return the contexts that a listener gives.
+
+    Args:
+        messages: What it gives.
+        giver: Who it is, for the error.
+
+    Raises:
+        TypeError: They are no list.
+        MalformedMessage: One of them is no identified user message.
+    """
+    if not is_array(messages):
+        raise TypeError(f"{giver} gave the contexts {messages!r}: give a list of messages")
+    return tuple(checked_context(message) for message in messages)
 
 
 def frozen(result: ToolResult) -> ToolResult:
@@ -125,5 +175,5 @@ def frozen(result: ToolResult) -> ToolResult:
             meta=UNSET if isinstance(result.meta, UnsetType) else freeze(result.meta),
             additional_contexts=tuple(freeze(context) for context in result.additional_contexts),
         )
-    except NotJson:
+    except Exception:  # noqa: BLE001 - whatever a value's own code does, the call has its one result (PIPE-ORDER-03)
         return phrased(LOSSY_RESULT)

@@ -28,7 +28,7 @@ def define_tool(written: ToolDefinition) -> ToolDefinition:
     Spec:
         SCHEMA-OUT-03, SCHEMA-ARGS-01, MODE-CLASS-02, PRESENT-CALL-02
     """
-    if written.timeout_ms is not None and not is_duration(written.timeout_ms):
+    if not is_duration(written.timeout_ms):
         raise InvalidTool(f"defineTool({written.name}): timeoutMs must be a positive finite number")
     parameters = compile_parameters(written.parameters)
     check_output(written)

@@ -40,13 +40,6 @@ def the_check() -> TableCheck:
 CHECK = the_check()
 
 
-@pytest.fixture
-def link() -> Iterator[Link]:
-    """The reference, in process."""
-    with InProcessLink(ReferenceAdapter()) as opened:
-        yield opened
-
-
 def run(link: Link, check: TableCheck = CHECK, ledger: Ledger | None = None) -> Outcome:
     told: list[int] = []
     context = RunContext(link=link, ledger=ledger or Ledger(), seed=1, examples=1, progress=told.append)

@@ -2,50 +2,25 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 from typeguard import suppress_type_checks
 
-from dshconform.adapters.reference.adapter import ReferenceAdapter
 from dshconform.contracts import turn_commands as write
 from dshconform.contracts.inbox_commands import burst, cancel, end, fail, followup, steer, text
-from dshconform.contracts.machine import MachineCheck, same_place
+from dshconform.contracts.machine import MachineCheck
 from dshconform.contracts.model import CommandError
-from dshconform.contracts.replay import Example, replay_commands
 from dshconform.contracts.source import Source
 from dshconform.contracts.turn import TurnModel
 from dshconform.faults import TURN_FAULTS, Fault
-from dshconform.links.in_process import InProcessLink
 from dshconform.links.link import Link
 from dshconform.protocol.json_value import JsonMap
-from dshconform.running.check import Outcome, RunContext
-from dshconform.running.ledger import Ledger
 from dshconform.running.step import Step
 from dshconform.scenarios.macros import message
 from dshconform.spec import Level, load_specification
+from tests.conformance.machines import assert_finds, played, run
 
 CHECK = MachineCheck(TurnModel, commands=4)
-
-
-@pytest.fixture
-def link() -> Iterator[Link]:
-    """The reference, in process."""
-    with InProcessLink(ReferenceAdapter()) as opened:
-        yield opened
-
-
-def run(link: Link, *, examples: int = 0, seed: int = 1) -> Outcome:
-    context = RunContext(link=link, ledger=Ledger(), seed=seed, examples=examples, progress=lambda _: None)
-    outcome = Outcome(check=CHECK.name)
-    with suppress_type_checks():  # thousands of commands
-        CHECK.run(context, outcome)
-    return outcome
-
-
-def played(link: Link, *commands: JsonMap) -> Example:
-    """Commands performed by the reference and judged by the model."""
-    return replay_commands(TurnModel(), commands, link, Ledger())
 
 
 def applied(*commands: JsonMap) -> tuple[TurnModel, Step]:
@@ -67,7 +42,7 @@ def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     cited: set[str] = set()
     with suppress_type_checks():
         for prologue in TurnModel().prologues():
-            example = played(link, *prologue)
+            example = played(TurnModel(), link, prologue)
             assert example.difference is None
             assert len(example.performed) == len(prologue), "a command of a prologue makes no sense"
             held |= set(example.world.matching.held)
@@ -88,7 +63,7 @@ def test_the_cited_clauses_are_core_clauses() -> None:
 
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them."""
-    outcome = run(link, examples=80, seed=7)
+    outcome = run(CHECK, link, examples=80, seed=7)
     assert outcome.failures == []
     assert set(TurnModel.clauses) <= set(outcome.held)
 
@@ -96,20 +71,7 @@ def test_the_reference_itself_has_no_fault(link: Link) -> None:
 @pytest.mark.parametrize("fault", TURN_FAULTS, ids=lambda fault: fault.id)
 def test_a_fault_is_found_by_the_clause_that_it_violates(fault: Fault, link: Link) -> None:
     """One failure at least blames that clause; it is minimised, and its document shows it again."""
-    with fault.plant():
-        outcome = run(link)
-        found = [failure for failure in outcome.failures if fault.clause in failure.difference.clauses]
-        assert found, [failure.difference for failure in outcome.failures]
-        failure = min(found, key=lambda one: len(one.steps))
-        assert failure.reproduced
-        steps = failure.document["steps"]
-        assert isinstance(steps, list)
-        assert len(steps) <= 12
-        assert failure.document["contract"] == "turn"
-        again = played(link, *steps).difference
-        assert again is not None
-        assert same_place(again, failure.difference)
-    assert played(link, *steps).difference is None, "the fault is still there"
+    assert_finds(CHECK, fault, link, commands=12)
 
 
 # ---------------------------------------------------------------------- what is chosen

@@ -99,3 +99,45 @@ def test_a_step_holds_its_clauses_only_by_what_it_demands() -> None:
     demanding = step(rows=read_rows([{"return": "agent.inspect"}]))
     assert opened.perform(demanding) is None
     assert (opened.matching.held, demanding.expect.cited()) == ({"A-A-01": 1}, ["A-A-01"])
+
+
+def test_rows_apart_may_stand_anywhere_among_the_others() -> None:
+    """Each kind is in order by itself; which comes first is not said, and a row too many still is one."""
+    rows = read_rows([{"return": "agent.inspect"}, {"log": "x/1"}, {"log": "x/2"}, {"task": "t"}])
+    apart = {"rows": rows, "apart": frozenset({"log"})}
+    returned: JsonMap = {"on": "return", "op": "agent.inspect", "result": None}
+    first, second, task = _log("x/1"), _log("x/2"), {"on": "task", "task": "t", "value": None}
+    for observed in ([returned, first, second, task], [returned, task, first, second], [first, returned, second, task]):
+        assert world({"observed": list(observed)})[0].perform(step(**apart)) is None
+    for wrong, at in (
+        ([returned, task, second, first], "log x/2"),
+        ([first, second, task, returned], "task t"),
+        ([returned, task, first, second, second], "log x/2"),
+        ([returned, first, second], "task t"),
+    ):
+        opened, _ = world({"observed": list(wrong)})
+        found = opened.perform(step(**apart))
+        assert found is not None
+        assert found.at == at
+        assert opened.last_rows().first is not None
+
+
+def test_who_of_several_is_told_first_of_an_abort_is_not_compared() -> None:
+    """Neighbouring rows stand by function and call; what they say, and what stands between, is compared."""
+    returned: JsonMap = {"on": "return", "op": "agent.inspect", "result": None}
+    told = [_abort("a", 2), _abort("a", 10), _abort("b", 1)]
+    expect = {
+        "rows": read_rows([*({"abort": row["part"], "n": row["n"]} for row in told), {"return": "agent.inspect"}])
+    }
+    for observed in (told, told[::-1], [told[1], told[2], told[0]]):
+        assert world({"observed": [*observed, returned]})[0].perform(step(**expect)) is None
+    assert world({"observed": [told[0], returned, *told[1:]]})[0].perform(step(**expect)) is not None
+    assert world({"observed": [*told[:2], _abort("b", 2), returned]})[0].perform(step(**expect)) is not None
+
+
+def _log(event: str) -> JsonMap:
+    return {"on": "log", "session": "a", "event": {"type": event, "seq": 0, "time": 0, "data": {}}}
+
+
+def _abort(part: str, call: int) -> JsonMap:
+    return {"on": "abort", "part": part, "n": call, "reason": None}

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.reference.world import USER, World, aborted, do, hang, message, text, when
+from tests.reference.world import USER, World, aborted, do, hang, message, pending, text, when
 
 from dshcore import eager
 from dshcore.agent import (
@@ -21,7 +21,7 @@ from dshcore.agent.inbox import fold_inbox
 from dshcore.agent_loop import AGENT_LOOP
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import InactiveContext
-from dshcore.session import SESSION_DISPOSED, SESSION_EVENT, SESSIONS, AppendRefused
+from dshcore.session import SESSION_DISPOSED, SESSION_EVENT, AppendRefused
 
 GONE = ["agent/disposed a", "session/disposed a"]
 
@@ -36,25 +36,11 @@ def agent(world: World) -> Agent:
     return made
 
 
-def registered(world: World) -> tuple[bool, bool]:
-    return world.root[AGENTS].get("a") is not None, world.root[SESSIONS].get("a") is not None
-
-
-def ids(agent: Agent) -> str:
-    return "".join(one["id"] for one in (*agent.inbox.next_turn, *agent.inbox.next_step))
-
-
-def signal_of(world: World) -> CancelSignal:
-    signal = world.model.requests[-1].signal
-    assert signal is not None
-    return signal
-
-
 def test_running_agent_is_drained_in_order(world: World, agent: Agent) -> None:
     """Cancel, convergence, scope, agent, session, each visible to the one before (LIFE-DISP-01 to -04)."""
-    agent.ctx.effect(lambda: world.rows.append(f"scope {registered(world)}"), label="test")
-    world.root.on(AGENT_DISPOSED, lambda _: world.rows.append(f"agent gone {registered(world)}"))
-    world.root.on(SESSION_DISPOSED, lambda _: world.rows.append(f"session gone {registered(world)}"))
+    agent.ctx.effect(lambda: world.rows.append(f"scope {world.registered()}"), label="test")
+    world.root.on(AGENT_DISPOSED, lambda _: world.rows.append(f"agent gone {world.registered()}"))
+    world.root.on(SESSION_DISPOSED, lambda _: world.rows.append(f"session gone {world.registered()}"))
     agent.inject(message("I"))
     world.followup("tail")
     world.take()
@@ -75,14 +61,14 @@ def test_running_agent_is_drained_in_order(world: World, agent: Agent) -> None:
         "session gone (False, False)",
     ]
     assert disposing.done()
-    assert signal_of(world).reason == {"kind": "disposed"}
+    assert world.model.signal.reason == {"kind": "disposed"}
     assert agent.session.events[-1]["data"]["reason"] == {"kind": "aborted"}
 
 
 def test_earlier_cancellation_stays(world: World, agent: Agent) -> None:
     """The signal keeps its first cause and fires once (LIFE-DISP-05)."""
     fired: list[object] = []
-    signal_of(world).on_abort(lambda: fired.append(signal_of(world).reason))
+    world.model.signal.on_abort(lambda: fired.append(world.model.signal.reason))
     world.run(do(lambda: agent.cancel(USER), world.handles["a"].dispose))
     assert fired == [USER]
 
@@ -115,7 +101,7 @@ def test_disposals_share_one_teardown(world: World) -> None:
     agent.ctx.effect(undo, label="test")
     world.take()
     first, second = world.dispose(), world.dispose()
-    assert (first.done(), second.done(), registered(world)) == (False, False, (True, True))
+    assert (first.done(), second.done(), world.registered()) == (False, False, (True, True))
     world.run(lambda: gate.set_result(None))
     assert (first.done(), second.done(), world.take()) == (True, True, GONE)
     assert world.dispose().done()
@@ -130,7 +116,7 @@ def test_cancelled_caller_does_not_stop_the_teardown(world: World, agent: Agent)
     world.run(disposing.cancel)
     assert disposing.cancelled()
     world.run(lambda: release.set_result(None))
-    assert registered(world) == (False, False)
+    assert world.registered() == (False, False)
 
 
 def test_old_handle_is_inert(world: World) -> None:
@@ -140,7 +126,7 @@ def test_old_handle_is_inert(world: World) -> None:
     world.dispose()
     world.create()
     world.start(old.dispose)
-    assert registered(world) == (True, True)
+    assert world.registered() == (True, True)
 
 
 def test_teardown_waits_for_what_ignores_it(world: World) -> None:
@@ -154,9 +140,9 @@ def test_teardown_waits_for_what_ignores_it(world: World) -> None:
 
     running = world.start(lambda: agent.run_maintenance(task))
     disposing = world.dispose()
-    assert (disposing.done(), registered(world)) == (False, (True, True))
+    assert (disposing.done(), world.registered()) == (False, (True, True))
     world.run(lambda: release.set_result(None))
-    assert (disposing.done(), running.result(), registered(world)) == (True, 42, (False, False))
+    assert (disposing.done(), running.result(), world.registered()) == (True, 42, (False, False))
 
 
 def test_disposal_during_maintenance(world: World) -> None:
@@ -181,7 +167,7 @@ def test_late_wake_is_parked(world: World, agent: Agent) -> None:
 
     def stretch() -> None:
         world.handles["a"].dispose()
-        world.rows.append(f"disposing {ids(agent)!r} {signal_of(world).aborted}")
+        world.rows.append(f"disposing {pending(agent)!r} {world.model.signal.aborted}")
         agent.steer(message("late"))
 
     world.run(stretch)
@@ -193,7 +179,7 @@ def test_late_wake_is_parked(world: World, agent: Agent) -> None:
         "splice next-turn 0 +late",
         "inserted late",
     ]
-    assert (len(world.model.requests), ids(agent)) == (1, "late")
+    assert (len(world.model.requests), pending(agent)) == (1, "late")
 
 
 def test_wake_to_an_idle_agent_that_is_closing(world: World, agent: Agent) -> None:
@@ -208,7 +194,7 @@ def test_wake_to_an_idle_agent_that_is_closing(world: World, agent: Agent) -> No
         "splice next-step 0 +C",
         "inserted C",
     ]
-    assert (rows[-2:], ids(agent)) == (GONE, "LC")
+    assert (rows[-2:], pending(agent)) == (GONE, "LC")
 
 
 def test_disposal_from_the_running_listener(world: World) -> None:
@@ -269,7 +255,7 @@ def test_disposal_from_an_observer_with_pending_input(world: World, kind: str) -
     assert rows[at + 1].endswith("canceled")
     assert "discarded Q" in rows
     assert rows[-4:] == ["turn/end 1 aborted", "idle", *GONE]
-    assert (world.model.requests, results[0].done(), registered(world)) == ([], True, (False, False))
+    assert (world.model.requests, results[0].done(), world.registered()) == ([], True, (False, False))
 
 
 def test_disposal_from_an_observer_of_an_insertion(world: World) -> None:
@@ -281,7 +267,7 @@ def test_disposal_from_an_observer_of_an_insertion(world: World) -> None:
     world.run(lambda: agent.inbox.prepend("next-turn", message("N")))
     folded = fold_inbox(agent.session)
     assert [m["id"] for m in folded["next-turn"]] == [m["id"] for m in agent.inbox.next_turn] == []
-    assert (registered(world), world.model.requests) == ((False, False), [])
+    assert (world.registered(), world.model.requests) == ((False, False), [])
 
 
 def test_disposal_on_turn_end_ends_the_run(world: World) -> None:
@@ -311,7 +297,7 @@ def test_refused_clear_stops_nothing(world: World, agent: Agent, caplog: pytest.
 
     agent.session.append = guarded  # type: ignore[method-assign]  # as a validator would
     assert world.dispose().exception() is None
-    assert (registered(world), ids(agent), signal_of(world).aborted) == ((False, False), "Q", True)
+    assert (world.registered(), pending(agent), world.model.signal.aborted) == ((False, False), "Q", True)
     assert caplog.messages == ['agent "a": pending messages were not cancelled: AppendRefused: refused']
 
 
@@ -326,7 +312,7 @@ def test_failing_listeners_and_cleanups_stop_nothing(world: World) -> None:
     world.root.on(AGENT_DISPOSED, throw, prepend=True)
     world.root.on(SESSION_DISPOSED, throw, prepend=True)
     assert world.dispose().exception() is None
-    assert (world.take()[-2:], registered(world)) == (GONE, (False, False))
+    assert (world.take()[-2:], world.registered()) == (GONE, (False, False))
 
 
 def test_scoped_listeners_do_not_hear_the_end(world: World) -> None:
@@ -397,7 +383,7 @@ def test_cancel_of_a_gone_agent_leaves_what_it_left_pending(world: World, agent:
     world.run(do(world.handles["a"].dispose, lambda: agent.followup(message("late"))))
     before = agent.session.seq
     world.run(lambda: agent.cancel(USER))
-    assert (agent.session.seq, ids(agent)) == (before, "late")
+    assert (agent.session.seq, pending(agent)) == (before, "late")
 
 
 def test_closing_the_owner_tears_its_agents_down(world: World) -> None:
@@ -442,7 +428,7 @@ def test_owner_keeps_no_hold_on_the_id(world: World) -> None:
     world.dispose()
     world.create("a")
     world.start(owner.dispose)
-    assert registered(world) == (True, True)
+    assert world.registered() == (True, True)
 
 
 def test_nothing_is_left_with_the_owner(world: World) -> None:

@@ -53,16 +53,6 @@ def record_assemblies(world: World) -> list[PromptAssembling]:
     return seen
 
 
-def pre_step(world: World, act: Any) -> None:
-    """A listener of pre-step that decides what it returns, if anything."""
-
-    async def listener(hook: AgentPreStep, proceed: Next[Any]) -> Any:
-        decided = act(hook)
-        return await proceed() if decided is None else decided
-
-    world.root.on(AGENT_PRE_STEP, listener)
-
-
 def marked(world: World) -> list[str]:
     marks = ("> ", "turn", "step", "user", "splice next-turn 0 -1", "claimed")
     return [row for row in world.take() if row.startswith(marks)]
@@ -78,7 +68,7 @@ def test_the_prompt_is_assembled_between_claim_and_proposal(world: World) -> Non
     """Once per proposal, for the agent and on its turn's signal (REQ-PROMPT-01, PROMPT-ASM-04, LOOP-PRE-01)."""
     signals: list[object] = []
     seen = record_assemblies(world)
-    pre_step(world, lambda hook: signals.append(hook.signal))
+    world.decide(lambda hook: signals.append(hook.signal))
     world.take()
     world.followup("A")
     assert marked(world) == [
@@ -152,7 +142,7 @@ def test_what_a_proposal_registers_counts_from_the_next_step(world: World, promp
             tools.tools.register(world.root, definition("u"))
 
     tools.add("t")
-    pre_step(world, register)
+    world.decide(register)
     world.model.follow(calls("c:t"), text("done"))
     world.followup("A")
     assert sent(world) == [(None, ["t"]), ("new", ["t", "u"])]
@@ -359,7 +349,7 @@ def test_snapshots_follow_their_contexts(world: World) -> None:
 def test_a_rejected_snapshot_is_offered_again(world: World) -> None:
     """It counts when it is in the log (PROMPT-SNAP-04)."""
     Changing(world)
-    pre_step(world, lambda hook: Reject() if hook.turn == 1 else None)
+    world.decide(lambda hook: Reject() if hook.turn == 1 else None)
     world.followup("A")
     world.take()
     world.followup("B")

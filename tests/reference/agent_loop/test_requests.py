@@ -49,10 +49,6 @@ def recover(world: World, action: Callable[[AgentRequestError], Any]) -> None:
     world.root.on(AGENT_REQUEST_ERROR, listener)
 
 
-def rows(world: World, *first: str) -> list[str]:
-    return [row for row in world.take() if row.startswith(first)]
-
-
 def ending(world: World) -> Any:
     return world.session().events[-1]["data"]["reason"]
 
@@ -105,7 +101,7 @@ def test_changed_config_is_the_next_proposal(world: World) -> None:
     world.followup("A", "B")
     assert offered[1] == CallConfig(provider="mock", model="m1", temperature=0.5, stop=("x",))
     assert world.model.requests[1].config == offered[1]
-    assert rows(world, "request/header") == ["request/header initial"]
+    assert world.take_only("request/header") == ["request/header initial"]
 
 
 def seed(config: dict[str, Any], **header: Any) -> list[dict[str, Any]]:
@@ -164,7 +160,7 @@ def test_unserved_route_is_logged_and_fails_as_a_request(world: World) -> None:
     hooks: list[AgentRequestError] = []
     recover(world, hooks.append)
     world.followup("A")
-    assert rows(world, "request/", "chunk", "turn/end") == [
+    assert world.take_only("request/", "chunk", "turn/end") == [
         "request/header initial",
         "request/context",
         "chunk finish",
@@ -180,7 +176,7 @@ def test_failing_preparation_is_not_offered_to_recovery(world: World) -> None:
     recover(world, lambda _: pytest.fail("recovery was asked"))
     on_request(world, lambda _, config: replace(config, reasoning_effort=ReasoningEffortId("high")))
     world.followup("A")
-    assert rows(world, "request/", "turn/end") == ["turn/end 1 error UNSUPPORTED_REASONING_EFFORT"]
+    assert world.take_only("request/", "turn/end") == ["turn/end 1 error UNSUPPORTED_REASONING_EFFORT"]
 
 
 def test_answer_that_is_no_configuration(world: World) -> None:
@@ -194,7 +190,7 @@ def test_answer_that_is_no_configuration(world: World) -> None:
     world.followup("A")
     text_ = "agent/request was answered with {'provider': 'mock'}: answer a CallConfig"
     assert ending(world)["error"] == {"message": text_, "code": "UNKNOWN"}
-    assert rows(world, "request/") == []
+    assert world.take_only("request/") == []
 
 
 @pytest.mark.parametrize("cap", [0, -5, 1.5, float("nan"), float("inf"), 2**53, "1", None, True])
@@ -246,7 +242,7 @@ def test_first_request_always_logs_a_header(world: World) -> None:
     world.create("resumed", seed=seed({"provider": "mock", "model": "m1"}))
     for name in ("fresh", "resumed"):
         world.run(lambda name=name: world.handles[name].agent.followup(message("A")))  # type: ignore[misc]
-    assert rows(world, "request/header") == ["request/header initial", "request/header resume"]
+    assert world.take_only("request/header") == ["request/header initial", "request/header resume"]
 
 
 def test_later_headers_need_a_change(world: World) -> None:
@@ -254,7 +250,7 @@ def test_later_headers_need_a_change(world: World) -> None:
     world.create()
     on_request(world, lambda nth, config: config if nth < 3 else replace(config, stop=("x", str(nth))))
     world.followup("A", "B", "C", "D")
-    assert rows(world, "request/header") == [
+    assert world.take_only("request/header") == [
         "request/header initial",
         "request/header change",
         "request/header change",
@@ -366,7 +362,7 @@ def test_retry_stays_in_its_step(world: World) -> None:
 
     recover(world, retry)
     world.followup("A")
-    assert rows(world, "> pre-step", "step/start", "> request") == [
+    assert world.take_only("> pre-step", "step/start", "> request") == [
         "> pre-step 1.1 A",
         "step/start 1.1",
         "> request 1.1",
@@ -392,7 +388,7 @@ def test_changed_config_of_a_retry_is_logged(world: World) -> None:
     recover(world, lambda _: Retry())
     on_request(world, lambda nth, config: replace(config, temperature=float(nth)))
     world.followup("A")
-    assert rows(world, "request/header") == ["request/header initial", "request/header change"]
+    assert world.take_only("request/header") == ["request/header initial", "request/header change"]
 
 
 @pytest.mark.parametrize("action", [None, "other"])
@@ -431,7 +427,7 @@ def test_throwing_recovery_is_the_failure(world: World) -> None:
 
     recover(world, throw)
     world.followup("A")
-    assert rows(world, "agent/error", "turn/end") == ["agent/error 1.1 recovery", "turn/end 1 error UNKNOWN"]
+    assert world.take_only("agent/error", "turn/end") == ["agent/error 1.1 recovery", "turn/end 1 error UNKNOWN"]
     assert len(world.model.requests) == 1
 
 

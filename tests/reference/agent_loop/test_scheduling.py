@@ -1,9 +1,9 @@
 """The tool calls of one answer: arguments, order, overlap, commit, contexts, conclusion."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.reference.tool_turns import result_events, run, tool_rows
 from tests.reference.toolbox import Toolbox, calls, content, definition
 from tests.reference.world import World, cut, do, finish, message, stream, text
 
@@ -21,29 +21,6 @@ from dshcore.tools import (
     ToolRun,
 )
 from dshcore.variants import Unreadable
-
-
-@pytest.fixture
-def tools(world: World) -> Toolbox:
-    world.create()
-    return Toolbox(world)
-
-
-def tool_rows(rows: list[str]) -> list[str]:
-    """The rows about tools, and what ends the turn."""
-    return [row for row in rows if row.startswith(("tool", "> body", "turn/end", "splice next-step", "agent/error"))]
-
-
-def run(world: World, *wanted: str, arguments: str = "{}") -> list[str]:
-    """Let the model call tools and then say something; the rows about tools."""
-    world.model.follow(calls(*wanted, arguments=arguments), text("done"))
-    world.followup("A")
-    return tool_rows(world.take())
-
-
-def result_events(world: World) -> list[Any]:
-    return [event for event in world.session().events if event["type"] == "tool/result"]
-
 
 # --- arguments -------------------------------------------------------------------------------------------------------
 
@@ -241,15 +218,6 @@ def test_policy_that_waits_holds_up_later_starts_and_nothing_that_runs(world: Wo
     tools.end("c1")
     world.run(lambda: held.set_result(None))
     assert tool_rows(world.take())[:3] == ["> body c2", "tool/result c1 ok", "tool/call c3"]
-
-
-@pytest.fixture
-def two_places() -> Iterator[World]:
-    """A world in which two bodies may run at once."""
-    made = World(max_parallel_tool_calls=2)
-    made.create()
-    yield made
-    made.close()
 
 
 def test_a_place_is_filled_as_soon_as_a_body_settles(two_places: World) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.reference.world import USER, World, do, fail, hang, message, text, when
+from tests.reference.world import USER, World, do, fail, hang, message, pending, text, when
 
 from dshcore.agent import (
     AGENT_ERROR,
@@ -30,10 +30,6 @@ def agent(world: World) -> Agent:
     return made
 
 
-def ids(agent: Agent) -> str:
-    return "".join(one["id"] for one in (*agent.inbox.next_turn, *agent.inbox.next_step))
-
-
 def turns(world: World) -> list[str]:
     """The status events and the pre-step calls: what ran, with which input, in which interval."""
     return [row for row in world.take() if row.startswith(("running", "idle", "> pre-step"))]
@@ -53,7 +49,7 @@ def test_quiet_send_after_an_abort_keeps_its_target(world: World, agent: Agent) 
     world.run(do(lambda: agent.cancel(USER), lambda: agent.inject(message("N"))))
     rows = world.take()
     assert "splice next-step 0 +N" in rows
-    assert (rows[-1], ids(agent)) == ("idle", "N")
+    assert (rows[-1], pending(agent)) == ("idle", "N")
 
 
 def test_replay_drains_by_the_normal_rules(world: World, agent: Agent) -> None:
@@ -88,7 +84,7 @@ def test_clearing_cancel_drops_the_latch(world: World, agent: Agent) -> None:
         agent.inject(message("I"))
 
     world.run(stretch)
-    assert (turns(world), ids(agent)) == (["idle"], "I")
+    assert (turns(world), pending(agent)) == (["idle"], "I")
 
 
 def test_keeping_cancel_keeps_the_latch(world: World) -> None:
@@ -126,7 +122,7 @@ def test_disposed_cause_latches_nothing(world: World, agent: Agent) -> None:
     """The late message is filed under next-turn, stays pending, and goes first later (WAKE-DISP-01)."""
     world.run(do(lambda: agent.cancel(DISPOSED), lambda: agent.steer(message("late"))))
     assert "splice next-turn 0 +late" in world.log()
-    assert (turns(world), ids(agent)) == (["idle"], "late")
+    assert (turns(world), pending(agent)) == (["idle"], "late")
     world.followup("W")
     assert turns(world) == ["running", "> pre-step 2.1 late", "> pre-step 3.1 W", "idle"]
 
@@ -141,7 +137,7 @@ def test_wake_after_disposal_was_requested_never_runs(world: World, agent: Agent
         agent.followup(message("late"))
 
     world.run(stretch)
-    assert (turns(world), ids(agent), len(world.model.requests)) == (["idle"], "late", 1)
+    assert (turns(world), pending(agent), len(world.model.requests)) == (["idle"], "late", 1)
     assert signal is not None
     assert signal.reason == USER
 
@@ -240,7 +236,7 @@ def test_wake_of_an_error_listener_is_parked(world: World) -> None:
     world.model.follow(fail("X"))
     world.root.on(AGENT_ERROR, lambda _: agent.steer(message("S")))
     world.followup("A")
-    assert (turns(world), ids(agent)) == (["running", "> pre-step 1.1 A", "idle"], "S")
+    assert (turns(world), pending(agent)) == (["running", "> pre-step 1.1 A", "idle"], "S")
 
 
 def test_error_listener_that_cancels_first_is_replayed(world: World) -> None:
@@ -266,7 +262,7 @@ def test_wake_while_a_turn_is_blocked_or_emptied_is_parked(world: World, decisio
 
     world.root.on(AGENT_PRE_STEP, decide)
     world.followup("A")
-    assert (turns(world), ids(agent)) == (["running", "> pre-step 1.1 A", "idle"], "S")
+    assert (turns(world), pending(agent)) == (["running", "> pre-step 1.1 A", "idle"], "S")
 
 
 @pytest.mark.parametrize("ticks", range(9))

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from tests.reference.toolbox import (
+    ABORTED,
+    BEFORE,
     Toolbox,
     answering,
     content,
@@ -27,20 +29,11 @@ from dshcore.tools import (
     Block,
     Deny,
     ErrorFacts,
-    ErrorInfo,
     ToolExecution,
     ToolFailure,
     ToolRun,
     ToolSuccess,
 )
-
-ABORTED = ErrorFacts("tool call aborted", ErrorInfo("AbortError", "ABORTED"))
-BEFORE = ErrorFacts("tool call aborted before dispatch", ErrorInfo("AbortError", "ABORTED_BEFORE_DISPATCH"))
-
-
-@pytest.fixture
-def tools(world: World) -> Toolbox:
-    return Toolbox(world)
 
 
 @pytest.mark.parametrize("name", ["t", "ghost"])
@@ -211,4 +204,4 @@ def test_awaiting_what_was_cancelled_is_the_bodys_own_failure(world: World, tool
         await future
 
     tools.add("t", body)
-    assert error_of(tools.execute()) == ErrorFacts("")
+    assert error_of(tools.execute()) == ErrorFacts("cancelled")

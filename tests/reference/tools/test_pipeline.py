@@ -1,6 +1,5 @@
 """One call from its input to its one result: the stages, what they see, what a result is."""
 
-from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from typing import Any, cast
 
@@ -12,8 +11,8 @@ from tests.reference.toolbox import (
     content,
     definition,
     error_of,
+    finalizing,
     raising,
-    shown,
     value_of,
 )
 from tests.reference.world import World, message
@@ -42,31 +41,16 @@ from dshcore.tools import (
     ToolToken,
 )
 
-ABORTED = ErrorFacts("tool call aborted", ErrorInfo("AbortError", "ABORTED"))
-
-
-@pytest.fixture
-def tools(world: World) -> Toolbox:
-    return Toolbox(world)
-
-
-def finalizing(world: World, answer: object = None) -> Callable[..., object]:
-    def finalize(_: ToolExecution, result: ToolResult) -> object:
-        world.rows.append(f"> finalize {shown(result)}")
-        return answer
-
-    return finalize
-
 
 def staged(world: World, tools: Toolbox, **members: Any) -> None:
     """A tool that notes its parts, and a record of all stages."""
     tools.record_stages()
 
-    def render(_: object, value: object) -> object:
+    def render(_: object, value: object) -> Any:
         world.rows.append("> render")
         return content(f"<{value}>")
 
-    def meta(*_: object) -> object:
+    def meta(*_: object) -> Any:
         world.rows.append("> meta")
         return {"n": 1}
 
@@ -325,7 +309,7 @@ def test_a_value_is_a_snapshot(tools: Toolbox) -> None:
     """What the tool changes afterwards does not show (PIPE-BODY-02); null is a value (RESULT-SHAPE-01)."""
     mutable: list[int] = [1]
 
-    def render(*_: object) -> object:
+    def render(*_: object) -> Any:
         mutable.append(2)
         return content("x")
 
@@ -348,7 +332,8 @@ def test_a_value_is_a_snapshot(tools: Toolbox) -> None:
 )
 def test_an_output_that_breaks_its_contract(tools: Toolbox, members: dict[str, Any], violation: str) -> None:
     """It fails the call, and has no value (SCHEMA-OUT-01, SCHEMA-OUT-02)."""
-    output = ToolOutput(schema={}, render=members.get("render", lambda *_: ()), presentation_meta=members.get("meta"))
+    render, meta = members.get("render", lambda *_: ()), members.get("meta", UNSET)
+    output = ToolOutput(schema={}, render=render, presentation_meta=meta)
     tools.add("t", members.get("body"), output=output)
     assert error_of(tools.execute()) == ErrorFacts(
         f'tool "t" returned invalid output: {violation}', ErrorInfo("ToolOutputError", "INVALID_TOOL_OUTPUT")

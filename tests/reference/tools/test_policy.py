@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from tests.reference.toolbox import (
+    BEFORE,
     Toolbox,
     answering,
     around,
@@ -16,8 +16,8 @@ from tests.reference.toolbox import (
     deferring,
     definition,
     error_of,
+    finalizing,
     raising,
-    shown,
     value_of,
 )
 from tests.reference.world import World, message
@@ -46,23 +46,6 @@ from dshcore.tools import (
     ToolRun,
     ToolSuccess,
 )
-
-ABORTED = ErrorFacts("tool call aborted", ErrorInfo("AbortError", "ABORTED"))
-BEFORE = ErrorFacts("tool call aborted before dispatch", ErrorInfo("AbortError", "ABORTED_BEFORE_DISPATCH"))
-
-
-@pytest.fixture
-def tools(world: World) -> Toolbox:
-    return Toolbox(world)
-
-
-def finalizing(world: World, answer: object = None) -> Callable[..., object]:
-    def finalize(_: ToolExecution, result: ToolResult) -> object:
-        world.rows.append(f"> finalize {shown(result)}")
-        return answer
-
-    return finalize
-
 
 # --- policy ----------------------------------------------------------------------------------------------------------
 

@@ -12,11 +12,6 @@ from dshcore.context import InactiveContext
 from dshcore.tools import TOOLS, TOOLS_CHANGE, DuplicateTool, InvalidTool, ToolCallRequest, ToolOutput
 
 
-@pytest.fixture
-def tools(world: World) -> Toolbox:
-    return Toolbox(world)
-
-
 def names(tools: Toolbox, scope: object | None = None) -> list[str]:
     return [schema["name"] for schema in tools.tools.schemas(scope)]
 

@@ -18,11 +18,6 @@ from dshcore.tools import (
 PATH = {"path": {"type": "string", "required": True}}
 
 
-@pytest.fixture
-def tools(world: World) -> Toolbox:
-    return Toolbox(world)
-
-
 def written(body: Any = None, **members: Any) -> ToolDefinition:
     output = ToolOutput(schema={"type": "string"}, render=lambda _, value: content(f"<{value}>"))
     return definition("t", body, **{"parameters": PATH, "output": output, **members})

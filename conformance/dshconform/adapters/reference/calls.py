@@ -65,7 +65,7 @@ class Call:
 
     __slots__ = (
         *("function", "world", "kind", "fields", "agent", "payload", "proceed", "n", "script", "place"),
-        *("gate", "nexts", "outcomes", "ended", "_future", "_unwatch"),
+        *("signal", "gate", "nexts", "outcomes", "ended", "_future", "_unwatch"),
     )
 
     def __init__(
@@ -88,6 +88,9 @@ class Call:
         self.n = 0
         self.script: Script = ()
         self.place: Final = Place(None, self)
+        signal = fields.get("signal")
+        self.signal: Final = signal if isinstance(signal, CancelSignal) else None
+        """The signal that the call was handed; a field can be replaced later."""
         self.gate: Gate | None = None
         self.nexts: Final[list[Next]] = []
         self.outcomes: Final[list[JsonMap]] = []
@@ -146,9 +149,8 @@ class Call:
 
     def announce(self) -> None:
         """Record the call and listen to its signal."""
-        signal = self.fields.get("signal")
-        if isinstance(signal, CancelSignal) and not signal.aborted:
-            self._unwatch = signal.on_abort(self._fired)
+        if self.signal is not None and not self.signal.aborted:
+            self._unwatch = self.signal.on_abort(self._fired)
         if not self.begins_with_gate:
             self.record("script")
 
@@ -162,9 +164,8 @@ class Call:
         gate = self.gate = Gate(self.world.new_gate_id(), self, copy_context(), stream)
         self.world.gates[gate.id] = gate
         self.record("gate", gate=gate.id)
-        signal = self.fields.get("signal")
-        if self.function.auto and isinstance(signal, CancelSignal) and signal.aborted:
-            self._fail_with(signal)
+        if self.function.auto and self.signal is not None and self.signal.aborted:
+            self._fail_with(self.signal)
 
     def end(self, ending: Answer | Fail) -> None:
         """End a call that waits. What the implementation no longer waits for is not delivered."""
@@ -273,8 +274,8 @@ class Call:
 
     def _fired(self) -> None:
         """The signal fired: tell so, run `onAbort`, and fail where the function does so by itself."""
-        signal = self.fields["signal"]
-        assert isinstance(signal, CancelSignal)
+        signal = self.signal
+        assert signal is not None
         row: dict[str, Json] = {"on": "abort", "part": self.function.name, "n": self.n}
         if self.gate is not None:
             row["gate"] = self.gate.id

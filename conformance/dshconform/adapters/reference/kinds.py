@@ -13,7 +13,7 @@ from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.paths import snake_case
 from dshconform.adapters.reference.prompt_forms import read_assembly
 from dshconform.adapters.reference.tool_forms import (
-    execution_fields,
+    ExecutionFields,
     read_post_execute,
     read_pre_execute,
     read_result,
@@ -62,7 +62,7 @@ class Event:
 
     key: EventKey[Any]
     kind: Kind
-    read: Callable[[Any], dict[str, object]]
+    read: Callable[[Any], Mapping[str, object]]
 
 
 def _members(names: str) -> Callable[[object], dict[str, object]]:
@@ -76,8 +76,8 @@ def _members(names: str) -> Callable[[object], dict[str, object]]:
     return read
 
 
-def _outcome_fields(outcome: ToolOutcome) -> dict[str, object]:
-    return {**execution_fields(outcome.execution), "result": outcome.result}
+def _outcome_fields(outcome: ToolOutcome) -> Mapping[str, object]:
+    return ExecutionFields(outcome.execution, result=outcome.result)
 
 
 def request_fields(request: GenerateOptions) -> dict[str, object]:
@@ -127,7 +127,7 @@ _ANSWERS: Final[Mapping[EventKey[Any], Callable[[object, Call], object]]] = {
 }
 
 
-def _event(key: EventKey[Any], fields: str | Callable[[Any], dict[str, object]] = "") -> Event:
+def _event(key: EventKey[Any], fields: str | Callable[[Any], Mapping[str, object]] = "") -> Event:
     synchronous = key is LLM_STREAM
     kind = Kind(
         key.name,
@@ -161,8 +161,8 @@ EVENTS: Final[Mapping[str, Event]] = {
         _event(AGENT_REQUEST, "turn step signal"),
         _event(AGENT_REQUEST_ERROR, "turn step provider failure retryPolicy signal"),
         _event(AGENT_TURN_STOPPING, "turn signal"),
-        _event(TOOLS_PRE_EXECUTE, execution_fields),
-        _event(TOOLS_EXECUTE, execution_fields),
+        _event(TOOLS_PRE_EXECUTE, ExecutionFields),
+        _event(TOOLS_EXECUTE, ExecutionFields),
         _event(TOOLS_POST_EXECUTE, _outcome_fields),
         _event(SYSTEM_PROMPT_ASSEMBLE, "assembly scope signal"),
         _event(LLM_STREAM, request_fields),  # the request is itself the payload
@@ -182,7 +182,8 @@ def listener(function: SuiteFunction, event: Event) -> Callable[..., object]:
         agent = getattr(payload, "agent", None)
         if isinstance(payload, GenerateOptions):
             agent = world.composition.agent_of(payload)
-        return function.call(event.kind, event.read(payload), agent=agent, payload=payload, proceed=proceed)
+        holder = payload.execution if isinstance(payload, ToolOutcome) else payload
+        return function.call(event.kind, event.read(payload), agent=agent, payload=holder, proceed=proceed)
 
     return heard
 

@@ -32,12 +32,15 @@ def read_assembly(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     known = {"sections", "contexts", "tools", "variables"}
-    assembly = Assembly(
-        sections=[PromptText(text["name"], text["text"]) for text in value.get("sections", ())],
-        contexts=[PromptText(text["name"], text["text"]) for text in value.get("contexts", ())],
-        tools=[freeze(tool) for tool in value.get("tools", ())],
-        variables=dict(value.get("variables", {})),
-    )
+    try:
+        assembly = Assembly(
+            sections=[PromptText(text["name"], text["text"]) for text in value.get("sections", ())],
+            contexts=[PromptText(text["name"], text["text"]) for text in value.get("contexts", ())],
+            tools=[freeze(tool) for tool in value.get("tools", ())],
+            variables=dict(value.get("variables", {})),
+        )
+    except (LookupError, TypeError, ValueError):  # a member that is none of these
+        return value
     for name, member in value.items():
         if name not in known:
             setattr(assembly, name, member)

@@ -3,7 +3,7 @@
 Specific to `dshcore`. What is none of them is passed on as it is: a wrong answer is a test.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -26,12 +26,31 @@ from dshcore.tools import (
 _EXECUTION: Final = ("callId", "name", "arguments", "rootCallId", "token", "parent", "signal")
 
 
-def execution_fields(execution: ToolExecution) -> dict[str, object]:
-    """The fields of an execution; what it has not is absent."""
-    fields = {name: getattr(execution, snake_case(name)) for name in _EXECUTION}
-    if execution.parent is None:
-        del fields["parent"]
-    return {name: value for name, value in fields.items() if value is not UNSET}
+class ExecutionFields(Mapping[str, object]):
+    """The fields of an execution as they are whenever they are read; what it has not is absent.
+
+    Args:
+        execution: The execution.
+        more: What stands beside it.
+    """
+
+    def __init__(self, execution: ToolExecution, **more: object) -> None:
+        self._execution: Final = execution
+        self._more: Final = more
+
+    def __getitem__(self, name: str) -> object:
+        if name in self._more:
+            return self._more[name]
+        value = getattr(self._execution, snake_case(name)) if name in _EXECUTION else UNSET
+        if value is UNSET or (name == "parent" and value is None):
+            raise KeyError(name)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in (*_EXECUTION, *self._more) if name in self)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
 
 
 def read_result(value: Any) -> object:  # noqa: ANN401 - raw

@@ -6,11 +6,13 @@ Specific to `dshcore`.
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
+from msgspec import UNSET
+
 from dshconform.adapters.reference.calls import Call
 from dshconform.adapters.reference.commands import Arguments, Operation, Started
 from dshconform.adapters.reference.endings import Kind
 from dshconform.adapters.reference.functions import SuiteFunction
-from dshconform.adapters.reference.tool_forms import execution_fields
+from dshconform.adapters.reference.tool_forms import ExecutionFields
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import Json
 from dshcore.agent import Agent
@@ -46,16 +48,16 @@ PRESENT_RESULT: Final = Kind("tool/present-result", waits=False)
 
 
 def read_definition(raw: Mapping[str, Any]) -> ToolDefinition:
-    """The definition of a tool; what of it is no function of the suite stays as it is."""
+    """The definition of a tool; what of it is no function of the suite stays as it is, what is not there is absent."""
     return ToolDefinition(
         name=raw.get("name"),  # type: ignore[arg-type]  # raw, as everything else
         description=raw.get("description"),  # type: ignore[arg-type]
-        parameters=raw.get("parameters"),  # type: ignore[arg-type]
+        parameters=raw.get("parameters", UNSET),
         output=_output(raw.get("output")),
         execute=_called(raw.get("execute"), _execute),
         finalize_content=_called(raw.get("finalizeContent"), _finalize),
         is_concurrency_safe=_called(raw.get("isConcurrencySafe"), _with_arguments(SAFE)),
-        timeout_ms=raw.get("timeoutMs"),
+        timeout_ms=raw.get("timeoutMs", UNSET),
         present_call=_called(raw.get("presentCall"), _with_arguments(PRESENT_CALL)),
         present_result=_called(raw.get("presentResult"), _with_arguments(PRESENT_RESULT, "result")),
     )
@@ -67,7 +69,7 @@ def _output(raw: object) -> Any:  # noqa: ANN401 - what is no object is passed o
     return ToolOutput(
         schema=raw.get("schema"),  # type: ignore[arg-type]  # raw
         render=_called(raw.get("render"), _with_arguments(RENDER, "value")),
-        presentation_meta=_called(raw.get("presentationMeta"), _with_arguments(META, "value")),
+        presentation_meta=_called(raw.get("presentationMeta", UNSET), _with_arguments(META, "value")),
     )
 
 
@@ -77,14 +79,14 @@ def _called(value: object, bind: Callable[[SuiteFunction], Callable[..., object]
 
 def _execute(function: SuiteFunction) -> Callable[..., object]:
     def execute(_: object, run: ToolRun) -> object:
-        return function.call(EXECUTE, execution_fields(run), agent=run.agent, payload=run)
+        return function.call(EXECUTE, ExecutionFields(run), agent=run.agent, payload=run)
 
     return execute
 
 
 def _finalize(function: SuiteFunction) -> Callable[..., object]:
     def finalize(execution: ToolExecution, result: ToolResult) -> object:
-        fields = {**execution_fields(execution), "result": result}
+        fields = ExecutionFields(execution, result=result)
         return function.call(FINALIZE, fields, agent=execution.agent, payload=execution)
 
     return finalize

@@ -1,0 +1,62 @@
+"""Embed the reference: an application of a model that follows a script, one tool, and one agent.
+
+Needs nothing but the package; prints the log of the session and what the model said at the end.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+
+from dshcore.agent import AGENTS, AgentOptions, CreateAgentOptions
+from dshcore.json import Json, JsonObject, freeze
+from dshcore.llm import LLM, GenerateOptions, user_message
+from dshcore.spine import compose
+from dshcore.tools import TOOLS, ToolDefinition, ToolOutput, ToolRun, define_tool
+
+
+class ScriptedModel:
+    """Answers a text with a call of the tool, and what the tool said with a text. Yours asks a provider here."""
+
+    async def stream(self, request: GenerateOptions) -> AsyncIterator[JsonObject]:
+        """Answer one request, chunk by chunk."""
+        last = request.messages[-1]["content"][0]
+        block = {"type": "tool-call", "id": "c1", "name": "greet", "arguments": '{"who": "Ann"}'}
+        if last["type"] == "tool-result":
+            block = {"type": "text", "text": f"The tool says: {last['content'][0]['text']}"}
+        yield freeze({"type": "block-end", "index": 0, "block": block})
+        yield freeze({"type": "finish", "reason": {"kind": "stop" if block["type"] == "text" else "tool-calls"}})
+
+
+async def greet(arguments: Json, run: ToolRun) -> str:
+    """Run a call of the tool; `define_tool` has validated the arguments."""
+    assert isinstance(arguments, Mapping)
+    return f"hello {arguments['who']} ({run.call_id})"
+
+
+GREET = define_tool(
+    ToolDefinition(
+        name="greet",
+        description="Greets somebody.",
+        parameters={"who": {"type": "string", "required": True}},
+        output=ToolOutput(schema={"type": "string"}, render=lambda _, said: [{"type": "text", "text": said}]),
+        execute=greet,
+    )
+)
+
+
+async def main() -> None:
+    """Compose the application, let an agent do one turn, and take it all down again."""
+    root = compose()
+    root[LLM].register(root, ["scripted"], ScriptedModel())
+    root[TOOLS].register(root, GREET)
+    options = CreateAgentOptions(session_id="demo", agent_options=AgentOptions(provider="scripted", model="m1"))
+    handle = await root[AGENTS].create(root, options)
+    handle.agent.followup(user_message("Greet Ann."))
+    await handle.agent.when_idle()
+    for event in handle.agent.session.events:
+        print(event["seq"], event["type"])
+    print(handle.agent.session.derive_messages()[-1]["content"][0]["text"])
+    await root.dispose()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,53 @@
+"""Runs of contract machines over a link, and the proof that one finds a planted fault."""
+
+from collections.abc import Sequence
+
+from typeguard import suppress_type_checks
+
+from dshconform.contracts.machine import MachineCheck, same_place
+from dshconform.contracts.model import Model
+from dshconform.contracts.replay import Example, replay_commands
+from dshconform.faults import Fault
+from dshconform.links.link import Link
+from dshconform.protocol.json_value import JsonMap
+from dshconform.running.check import Outcome, RunContext
+from dshconform.running.ledger import Ledger
+
+
+def run(check: MachineCheck, link: Link, *, examples: int = 0, seed: int = 1) -> Outcome:
+    """What a machine finds: one world for each prologue, unless more examples are asked for."""
+    context = RunContext(link=link, ledger=Ledger(), seed=seed, examples=examples, progress=lambda _: None)
+    outcome = Outcome(check=check.name)
+    with suppress_type_checks():  # thousands of commands; the types are checked where single ones are performed
+        check.run(context, outcome)
+    return outcome
+
+
+def played(model: Model, link: Link, commands: Sequence[JsonMap]) -> Example:
+    """Commands performed by an implementation and judged by a model."""
+    return replay_commands(model, commands, link, Ledger())
+
+
+def assert_finds(check: MachineCheck, fault: Fault, link: Link, *, commands: int) -> None:
+    """One failure at least blames the violated clause; it is small, and its document shows it again.
+
+    Args:
+        check: The machine.
+        fault: What is planted in the implementation.
+        link: The implementation.
+        commands: How many its smallest failure may have.
+    """
+    with fault.plant():
+        outcome = run(check, link)
+        found = [failure for failure in outcome.failures if fault.clause in failure.difference.clauses]
+        assert found, [failure.difference for failure in outcome.failures]
+        failure = min(found, key=lambda one: len(one.steps))
+        assert failure.reproduced
+        steps = failure.document["steps"]
+        assert isinstance(steps, list)
+        assert len(steps) <= commands
+        assert failure.document["contract"] == check.contract
+        again = played(check.model_type(), link, steps).difference
+        assert again is not None
+        assert same_place(again, failure.difference)
+    assert played(check.model_type(), link, steps).difference is None, "the fault is still there"
