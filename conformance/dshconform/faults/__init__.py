@@ -3,6 +3,9 @@
 from typing import Final
 
 from dshconform.faults.cancellation import CANCEL_FAULTS
+from dshconform.faults.contexts import CONTEXT_FAULTS
+from dshconform.faults.dispatches import DISPATCH_FAULTS
+from dshconform.faults.effects import EFFECT_FAULTS
 from dshconform.faults.fault import Fault
 from dshconform.faults.handle import HANDLE_FAULTS
 from dshconform.faults.inbox import INBOX_FAULTS
@@ -11,6 +14,7 @@ from dshconform.faults.listeners import LISTENER_FAULTS
 from dshconform.faults.loop import LOOP_FAULTS
 from dshconform.faults.pending import PENDING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
+from dshconform.faults.scopes import SCOPE_FAULTS
 from dshconform.faults.tool_calls import TOOL_CALL_FAULTS
 from dshconform.faults.turn import TURN_FAULTS
 from dshconform.faults.wakes import WAKE_FAULTS
@@ -27,6 +31,10 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *REQUEST_FAULTS,
     *LISTENER_FAULTS,
     *TOOL_CALL_FAULTS,
+    *CONTEXT_FAULTS,
+    *EFFECT_FAULTS,
+    *DISPATCH_FAULTS,
+    *SCOPE_FAULTS,
 )
 """Those that a scenario, or a cell of a table, finds which cites the clause."""
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from dshconform.faults.edit import edit
+from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault
 from dshcore.agent import consumed_work
 from dshcore.agent.registry import AgentRegistry
@@ -11,14 +11,25 @@ from dshcore.agent_loop.agent import DrivenAgent
 from dshcore.agent_loop.creation import _Life as Life
 from dshcore.context.listeners import Listeners
 
-OUTER: Final = "for listener in self._audience(key, scope):\n"
+AUDIENCE: Final = 'self._audience("emit", key, payload, to)'
+OUTER: Final = f"for listener in {AUDIENCE}:\n"
 
 LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "first-failure-starves-the-others",
         "EVENTS-EMIT-01",
         "Behind a listener that throws no other is called.",
-        edit(Listeners, "emit", ("            continue\n", "            return\n")),
+        together(
+            edit(Listeners, "_tell", ("        return\n", "        return True\n")),
+            edit(
+                Listeners,
+                "emit",
+                (
+                    "        self._tell(listener, key, payload)",
+                    "        if self._tell(listener, key, payload):\n            return",
+                ),
+            ),
+        ),
     ),
     Fault(
         "rejections-are-not-logged",
@@ -39,7 +50,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
                 "    " + OUTER,
                 (
                     "    called = []\n"
-                    "    while waiting := [one for one in self._audience(key, scope) if one not in called]:\n"
+                    f"    while waiting := [one for one in {AUDIENCE} if one not in called]:\n"
                     "        listener = waiting[0]\n        called.append(listener)\n"
                 ),
             ),
@@ -54,7 +65,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
             "emit",
             (
                 "    " + OUTER,
-                f"    {OUTER}        if listener not in self._audience(key, scope):\n            continue\n",
+                f"    {OUTER}        if listener not in {AUDIENCE}:\n            continue\n",
             ),
         ),
     ),
@@ -70,11 +81,11 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
                 (
                     '    queue = self.__dict__.setdefault("queue", [])\n'
                     '    if not key.name.startswith("agent/"):\n        queue = []\n'
-                    "    queue.append((key, payload, scope))\n"
+                    "    queue.append((key, payload, to))\n"
                     "    if len(queue) > 1:\n        return\n"
                     "    while queue:\n"
-                    "        key, payload, scope = queue[0]\n"
-                    "        for listener in self._audience(key, scope):\n"
+                    "        key, payload, to = queue[0]\n"
+                    f"        for listener in {AUDIENCE}:\n"
                     "            try:\n                listener.call(payload)\n"
                     '            except Exception as error:\n                _report(key, payload, "threw", error)\n'
                     "        queue.pop(0)\n"
@@ -91,10 +102,9 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
             Listeners,
             "serial",
             (
-                "    " + OUTER,
+                f"    for listener in {AUDIENCE.replace('emit', 'serial')}:\n",
                 (
-                    "    await asyncio.gather(*(_run(listener, payload) for listener in self._audience(key, "
-                    "scope)))\n"
+                    f"    await asyncio.gather(*(_run(listener, payload) for listener in {AUDIENCE}))\n"
                     "    for listener in ():\n"
                 ),
             ),
@@ -112,7 +122,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
                 (
                     "    async def each():\n"
                     "        answer = await default()\n"
-                    "        for listener in self._audience(key, scope):\n"
+                    f"        for listener in {AUDIENCE}:\n"
                     "            current = answer\n"
                     "            async def same():\n                return current\n"
                     "            answer = await listener.call(payload, same)\n"
@@ -126,7 +136,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
         "last-listener-is-outermost",
         "EVENTS-WATER-01",
         "The listener that was registered last stands outermost.",
-        edit(Listeners, "waterfall", ("iter(self._audience(key, scope))", "iter(self._audience(key, scope)[::-1])")),
+        edit(Listeners, "waterfall", ("payload, to))", "payload, to)[::-1])")),
     ),
     Fault(
         "prepended-goes-last",
@@ -156,13 +166,13 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
         "scopes-are-ignored",
         "EVENTS-SCOPE-01",
         "A listener of one agent's scope hears all agents.",
-        edit(Listeners, "_audience", ("if not key.scoped:", "if True:")),
+        edit(Listeners, "_audience", ("if to is None else", "if True else")),
     ),
     Fault(
         "session-events-know-no-scope",
         "EVENTS-SCOPE-01",
         "A listener of one agent's scope hears the sessions of all agents.",
-        edit(Listeners, "_audience", ("if not key.scoped:", 'if not key.scoped or key.name == "session/event":')),
+        edit(Listeners, "_audience", ("if to is None else", 'if to is None or key.name == "session/event" else')),
     ),
     Fault(
         "any-turn-accounts",

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, cast
 from msgspec import UNSET, UnsetType
 
 from dshcore.cancel_signal import CancelSignal
-from dshcore.context import Context
+from dshcore.context import Context, Receiver
 from dshcore.errors import message_of
 from dshcore.host import is_contained
 from dshcore.json import Json, NotJson, freeze, is_array, is_object
@@ -79,11 +79,12 @@ class PendingCall:
         PIPE-CANCEL-01, PIPE-FINAL-02
     """
 
-    def __init__(self, tools: Tools, ctx: Context, call: ToolCallRequest, scope: object | None) -> None:
+    def __init__(self, tools: Tools, ctx: Context, call: ToolCallRequest, scope: object | None, to: Receiver) -> None:
         self._tools = tools
         self._ctx = ctx
         self._call = call
         self._scope = scope
+        self._to = to
         visible = tools.get(call.name, scope)
         self._finalizer = None if visible is None else visible.finalize_content  # PIPE-FINAL-02
         self._result: ToolResult | None = None
@@ -131,7 +132,7 @@ class PendingCall:
             return Allow()
 
         try:
-            answer = self._ctx.waterfall(TOOLS_PRE_EXECUTE, self.execution, allow, scope=self._scope)
+            answer = self._ctx.waterfall(TOOLS_PRE_EXECUTE, self.execution, allow, to=self._to)
             denial = self._denial(cast("object", await answer))
         except BaseException as error:
             if not is_contained(error):
@@ -175,7 +176,7 @@ class PendingCall:
             return
         self._is_around = True
         try:
-            answer = self._ctx.waterfall(TOOLS_EXECUTE, self.execution, self._run_body, scope=self._scope)
+            answer = self._ctx.waterfall(TOOLS_EXECUTE, self.execution, self._run_body, to=self._to)
             result, needs_post = self._adopt(cast("object", await answer))
         except BaseException as error:
             if not is_contained(error):
@@ -277,9 +278,7 @@ class PendingCall:
             return Accept()
 
         try:
-            answer = self._ctx.waterfall(
-                TOOLS_POST_EXECUTE, ToolOutcome(self.execution, result), accept, scope=self._scope
-            )
+            answer = self._ctx.waterfall(TOOLS_POST_EXECUTE, ToolOutcome(self.execution, result), accept, to=self._to)
             decided = self._decided(result, cast("object", await answer))
         except BaseException as error:
             if not is_contained(error):
@@ -326,7 +325,7 @@ class PendingCall:
         if self._finalizer is not None:
             result = _with_final_content(self._finalizer, self.execution, result)
         self._result = result
-        self._ctx.emit(TOOLS_RESULT, ToolOutcome(self.execution, result), scope=self._scope)
+        self._ctx.emit(TOOLS_RESULT, ToolOutcome(self.execution, result), to=self._to)
         return result
 
     # --- giving up ---------------------------------------------------------------------------------------------------
