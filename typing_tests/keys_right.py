@@ -67,7 +67,7 @@ async def default() -> Enter:
 
 async def dispatch() -> None:
     ctx.emit(STATUS, StatusChanged("a", "idle"))
-    ctx.emit(STATUS, StatusChanged("a", "idle"), scope=object())
+    ctx.emit(STATUS, StatusChanged("a", "idle"), to=ctx.receiver(REGISTRY))
     ctx.emit(NOTHING, None)
     assert_type(await ctx.serial(ASK, PreStep(1)), str | None)
     await ctx.serial(STOPPING, PreStep(1))

@@ -25,11 +25,13 @@ class EventKey(Generic[P]):
 
     Attributes:
         name: The event's name in the specification.
-        scoped: Whether listeners registered through a scope hear only what is about that scope.
+        scoped: Whether it is about a scope, so that it has to be dispatched for a receiver.
+        receiver: Makes the receiver out of the payload, where the payload tells all about it.
     """
 
     name: str
     scoped: bool = True
+    receiver: Callable[[P], object] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from dshcore.agent import AGENTS, AgentRegistry
+from dshcore.agent import AGENT, AGENTS, AgentRegistry
 from dshcore.agent_loop import AGENT_LOOP, AgentLoop
 from dshcore.context import Context
 from dshcore.errors import DshError
@@ -28,7 +28,7 @@ def compose(
     prompt: PromptOptions | None = None,
     without: AbstractSet[str] = frozenset(),
 ) -> Context:
-    """Compose an application.
+    """Compose an application. Each part has an owner of its own, and has to be required by who reads it.
 
     Args:
         max_parallel_tool_calls: How many tool calls of one answer may run at once.
@@ -47,17 +47,22 @@ def compose(
         raise UnknownPart(f"no part {unknown[0]!r} to leave out: there are {', '.join(PARTS)}")
     root = Context()
     if "sessions" not in without:
-        root.provide(SESSIONS, SessionStore())
+        root.open(name="sessions").provide(SESSIONS, SessionStore())
     if "llm" not in without:
-        root.provide(LLM, LlmRuntime(root))
+        own = root.open(name="llm")
+        own.provide(LLM, LlmRuntime(own))
     if "prompt" not in without:
-        root.provide(SYSTEM_PROMPT, SystemPrompt(root, prompt))
+        own = root.open(name="systemPrompt")
+        own.provide(SYSTEM_PROMPT, SystemPrompt(own, prompt))
     if "tools" not in without:
-        root.provide(TOOLS, ToolRegistry(root))
+        own = root.open(name="tools")
+        own.provide(TOOLS, ToolRegistry(own))
     if not without & {"prompt", "tools"}:
         offer_tools(root)
     if "agents" not in without:
-        root.provide(AGENTS, AgentRegistry())
+        own = root.open(name="agents")
+        own.provide(AGENTS, AgentRegistry())
+        own.accessor(AGENT, lambda _: None)  # CTX-ACC-01: a context that belongs to none says so
     if not without:
         mount_loop(root, max_parallel_tool_calls=max_parallel_tool_calls)
     return root
@@ -88,17 +93,16 @@ def mount_loop(root: Context, *, max_parallel_tool_calls: int = 10) -> Context:
         AgentError: A loop is mounted already.
         LoopMisconfigured: The cap is no positive integer.
     """
-    own = root.derive(scope=None, name="agent-loop")
-    loop = AgentLoop(
+    own = root.open(name="agent-loop", requires=(SESSIONS, AGENTS, LLM, SYSTEM_PROMPT, TOOLS))
+    loop = AgentLoop(  # uses what it was given, whoever calls it: TRACE-DEPS-01
         own,
-        root,
-        sessions=root[SESSIONS],
-        agents=root[AGENTS],
-        llm=root[LLM],
-        prompts=root[SYSTEM_PROMPT],
-        tools=root[TOOLS],
+        sessions=own[SESSIONS],
+        agents=own[AGENTS],
+        llm=own[LLM],
+        prompts=own[SYSTEM_PROMPT],
+        tools=own[TOOLS],
         max_parallel_tool_calls=max_parallel_tool_calls,
     )
-    root[AGENTS].set_factory(own, loop)
+    own[AGENTS].set_factory(own, loop)
     own.provide(AGENT_LOOP, loop)
     return own

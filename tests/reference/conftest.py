@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from tests.reference.stage import Stage
     from tests.reference.world import World
 
     from dshcore.settling import SettlingLoop
@@ -26,3 +27,11 @@ def loop() -> "Iterator[SettlingLoop]":
     loop = SettlingLoop()
     yield loop
     loop.finish()
+
+
+@pytest.fixture
+def stage(loop: "SettlingLoop") -> "Stage":
+    """A bare application on that loop."""
+    from tests.reference.stage import Stage  # not earlier: see above
+
+    return Stage(loop)

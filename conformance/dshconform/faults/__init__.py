@@ -7,6 +7,9 @@ from dshconform.faults.cancel_calls import CANCEL_CALL_FAULTS
 from dshconform.faults.cancelled_streams import CANCELLED_STREAM_FAULTS
 from dshconform.faults.cancelled_turns import CANCELLED_TURN_FAULTS
 from dshconform.faults.containment import CONTAINMENT_FAULTS
+from dshconform.faults.contexts import CONTEXT_FAULTS
+from dshconform.faults.dispatches import DISPATCH_FAULTS
+from dshconform.faults.effects import EFFECT_FAULTS
 from dshconform.faults.endings import ENDING_FAULTS
 from dshconform.faults.fault import Fault
 from dshconform.faults.handle import HANDLE_FAULTS
@@ -19,6 +22,7 @@ from dshconform.faults.proposals import PROPOSAL_FAULTS
 from dshconform.faults.record import RECORD_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
 from dshconform.faults.scheduling import SCHEDULING_FAULTS
+from dshconform.faults.scopes import SCOPE_FAULTS
 from dshconform.faults.tool_calls import TOOL_CALL_FAULTS
 from dshconform.faults.tool_contract import TOOL_CONTRACT_FAULTS
 from dshconform.faults.turn import TURN_FAULTS
@@ -46,6 +50,10 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *LISTENER_FAULTS,
     *LIFECYCLE_FAULTS,
     *WORK_FAULTS,
+    *CONTEXT_FAULTS,
+    *EFFECT_FAULTS,
+    *DISPATCH_FAULTS,
+    *SCOPE_FAULTS,
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 

@@ -2,18 +2,29 @@
 
 from typing import Final
 
-from dshconform.faults.edit import edit
+from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault
 from dshcore.context.listeners import Listeners
 
-OUTER: Final = "for listener in self._audience(key, scope):\n"
+AUDIENCE: Final = 'self._audience("emit", key, payload, to)'
+OUTER: Final = f"for listener in {AUDIENCE}:\n"
 
 LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "first-failure-starves-the-others",
         "EVENTS-EMIT-01",
         "Behind a listener that throws no other is called.",
-        edit(Listeners, "emit", ("            continue\n", "            return\n")),
+        together(
+            edit(Listeners, "_tell", ("        return\n", "        return True\n")),
+            edit(
+                Listeners,
+                "emit",
+                (
+                    "        self._tell(listener, key, payload)",
+                    "        if self._tell(listener, key, payload):\n            return",
+                ),
+            ),
+        ),
     ),
     Fault(
         "rejections-are-not-logged",
@@ -34,7 +45,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
                 "    " + OUTER,
                 (
                     "    called = []\n"
-                    "    while waiting := [one for one in self._audience(key, scope) if one not in called]:\n"
+                    f"    while waiting := [one for one in {AUDIENCE} if one not in called]:\n"
                     "        listener = waiting[0]\n        called.append(listener)\n"
                 ),
             ),
@@ -49,7 +60,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
             "emit",
             (
                 "    " + OUTER,
-                f"    {OUTER}        if listener not in self._audience(key, scope):\n            continue\n",
+                f"    {OUTER}        if listener not in {AUDIENCE}:\n            continue\n",
             ),
         ),
     ),
@@ -65,11 +76,11 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
                 (
                     '    queue = self.__dict__.setdefault("queue", [])\n'
                     '    if not key.name.startswith("agent/"):\n        queue = []\n'
-                    "    queue.append((key, payload, scope))\n"
+                    "    queue.append((key, payload, to))\n"
                     "    if len(queue) > 1:\n        return\n"
                     "    while queue:\n"
-                    "        key, payload, scope = queue[0]\n"
-                    "        for listener in self._audience(key, scope):\n"
+                    "        key, payload, to = queue[0]\n"
+                    f"        for listener in {AUDIENCE}:\n"
                     "            try:\n                listener.call(payload)\n"
                     '            except Exception as error:\n                _report(key, payload, "threw", error)\n'
                     "        queue.pop(0)\n"
@@ -86,10 +97,9 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
             Listeners,
             "serial",
             (
-                "    " + OUTER,
+                f"    for listener in {AUDIENCE.replace('emit', 'serial')}:\n",
                 (
-                    "    await asyncio.gather(*(_run(listener, payload) for listener in self._audience(key, "
-                    "scope)))\n"
+                    f"    await asyncio.gather(*(_run(listener, payload) for listener in {AUDIENCE}))\n"
                     "    for listener in ():\n"
                 ),
             ),
@@ -107,7 +117,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
                 (
                     "    async def each():\n"
                     "        answer = await default()\n"
-                    "        for listener in self._audience(key, scope):\n"
+                    f"        for listener in {AUDIENCE}:\n"
                     "            current = answer\n"
                     "            async def same():\n                return current\n"
                     "            answer = await listener.call(payload, same)\n"
@@ -121,7 +131,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
         "last-listener-is-outermost",
         "EVENTS-WATER-01",
         "The listener that was registered last stands outermost.",
-        edit(Listeners, "waterfall", ("iter(self._audience(key, scope))", "iter(self._audience(key, scope)[::-1])")),
+        edit(Listeners, "waterfall", ("payload, to))", "payload, to)[::-1])")),
     ),
     Fault(
         "prepended-goes-last",
@@ -151,12 +161,12 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
         "scopes-are-ignored",
         "EVENTS-SCOPE-01",
         "A listener of one agent's scope hears all agents.",
-        edit(Listeners, "_audience", ("if not key.scoped:", "if True:")),
+        edit(Listeners, "_audience", ("if to is None else", "if True else")),
     ),
     Fault(
         "session-events-know-no-scope",
         "EVENTS-SCOPE-01",
         "A listener of one agent's scope hears the sessions of all agents.",
-        edit(Listeners, "_audience", ("if not key.scoped:", 'if not key.scoped or key.name == "session/event":')),
+        edit(Listeners, "_audience", ("if to is None else", 'if to is None or key.name == "session/event" else')),
     ),
 )

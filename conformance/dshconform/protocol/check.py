@@ -14,7 +14,7 @@ from dshconform.protocol import functions
 from dshconform.protocol.commands import OPERATIONS, Operation
 from dshconform.protocol.functions import AnyScriptedAction, CommandAction
 from dshconform.protocol.json_value import Json, JsonMap
-from dshconform.protocol.kinds import FUNCTIONS, Kind, event_kind
+from dshconform.protocol.kinds import EVENTS, FUNCTIONS, Kind, event_kind
 from dshconform.protocol.values import NOTATIONS
 
 
@@ -69,7 +69,7 @@ def check_command(op: str, args: JsonMap, *, symbolic: bool = False) -> None:
         BadCommandError: An adapter could not execute it.
     """
     operation = _command(op, args, _Place(op), symbolic=symbolic)
-    if operation.asynchronous and "task" not in args:
+    if _needs_task(op, operation, args) and "task" not in args:
         raise _Place(op).bad(f"{op!r} is asynchronous: give it a `task`")
 
 
@@ -82,6 +82,7 @@ def _command(op: str, args: JsonMap, place: _Place, *, symbolic: bool = False, s
     if "gate" in args and isinstance(args["gate"], Mapping) and operation.answers_gate and symbolic:
         args = {**args, "gate": "symbolic"}
     _typed(operation.args, args, place)
+    _sensible(op, args, place)
     inner = replace(place, in_call=True, kind=None, kind_name="") if operation.answers_gate else place
     for name, value in args.items():
         if name == "do":
@@ -89,6 +90,24 @@ def _command(op: str, args: JsonMap, place: _Place, *, symbolic: bool = False, s
         else:
             _value(value, inner.at(name), _kinds(op, operation, args), name, symbolic=symbolic)
     return operation
+
+
+def _needs_task(op: str, operation: Operation, args: JsonMap) -> bool:
+    return operation.asynchronous or (op == "dispatch" and args["mode"] in {"serial", "parallel"})
+
+
+def _sensible(op: str, args: JsonMap, place: _Place) -> None:
+    """Checks which arguments of a command go together."""
+    if op == "effect" and ("undo" in args) is ("body" in args):
+        raise place.bad("an effect has an `undo` or a `body`")
+    if op == "effect" and "body" not in args and ("async" in args or "task" in args):
+        raise place.bad("`async` and `task` belong to the `body` of an effect")
+    if op == "dispatch" and args["event"] in EVENTS:
+        raise place.bad(f"{args['event']!r} is dispatched by the implementation alone: give the event another name")
+    if op == "dispatch" and "default" in args and args["mode"] != "waterfall":
+        raise place.bad("only a waterfall has a `default`")
+    if op == "target.new" and "base" in args and ("key" not in args or "filter" in args):
+        raise place.bad("a `base` makes a carrier: it needs a `key`, and has the filter")
 
 
 def _kinds(op: str, operation: Operation, args: JsonMap) -> Mapping[str, str]:
@@ -127,11 +146,11 @@ def _command_action(action: JsonMap, place: _Place, what: _List, *, symbolic: bo
     operation = _command(op, args, place.at("args"), symbolic=symbolic, scripted=True)
     if what != "script" and ("await" in action or "raise" in action):
         raise place.bad("`await` and `raise` belong into scripts: here nothing waits, and errors are recorded")
-    if waits and not (operation.asynchronous or op == "undo"):
+    if waits and not (operation.asynchronous or operation.may_await):
         raise place.bad(f"{op!r} is synchronous: leave out `await`")
     if waits:
         _may_wait("`await`", place)
-    if operation.asynchronous and not waits and "task" not in args:
+    if _needs_task(op, operation, args) and not waits and "task" not in args:
         raise place.bad(f"{op!r} is asynchronous: give it a `task`" + (" or `await` it" if what == "script" else ""))
 
 
@@ -167,6 +186,8 @@ def _possible(action: type[msgspec.Struct], name: Json, place: _Place, what: _Li
         raise place.bad(f"a {place.kind_name} function has no `next`")
     elif action in (functions.Chunk, functions.Chunks) and place.kind_name != "model/stream":
         raise place.bad(f"{name!r} is for streams, not for a {place.kind_name} function")
+    elif action is functions.Yield and place.kind_name not in {"body", "effect"}:
+        raise place.bad(f"{name!r} is for bodies of effects and plugins, not for a {place.kind_name} function")
     elif action in (functions.Context, functions.Conclude) and place.kind_name != "tool/execute":
         raise place.bad(f"{name!r} is for bodies of tools, not for a {place.kind_name} function")
 

@@ -97,6 +97,12 @@ class Set(ScriptedAction, tag="set", frozen=True, kw_only=True):
     value: Json
 
 
+class Yield(ScriptedAction, tag="yield", frozen=True, kw_only=True):
+    """In the body of an effect or a plugin: hands over an undo (a function), a disposer, or what is neither."""
+
+    value: Json
+
+
 class Context(ScriptedAction, tag="context", frozen=True, kw_only=True):
     """In a tool's body: calls `deferContext`."""
 
@@ -120,7 +126,7 @@ class Chunks(ScriptedAction, tag="chunks", frozen=True, kw_only=True):
 
 
 AnyScriptedAction: TypeAlias = (
-    Next | Return | Throw | Reject | Pass | Gate | Pause | Defer | Set | Context | Conclude | Chunk | Chunks
+    Next | Return | Throw | Reject | Pass | Gate | Pause | Defer | Set | Yield | Context | Conclude | Chunk | Chunks
 )
 """One action of any kind that is no command."""
 

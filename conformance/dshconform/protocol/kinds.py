@@ -84,9 +84,14 @@ FUNCTIONS: Final[Mapping[str, Kind]] = {
     "setup": Kind("call"),
     "commit": Kind("call"),
     "undo": Kind("call", ("of",)),
+    "body": Kind("call", ("owner", "config")),
+    "effect": Kind("call", ("of",)),
+    "filter": Kind("call", ("context", "receiver"), waits=False),
+    "observer": Kind("call", ("mode", "name", "receiver", "args"), waits=False),
+    "default": Kind("call", ("args",)),
     "run": Kind("call"),
 }
-"""The callbacks of the core that are no listeners."""
+"""The callbacks that are no listeners."""
 
 
 def event_kind(event: str) -> Kind:

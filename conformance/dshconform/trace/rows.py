@@ -29,7 +29,7 @@ KINDS: Final[Mapping[str, str]] = {
     "pull": "gate",
     "closed": "why",
     "task": "task",
-    "status": "id",
+    "status": "owner",
     "report": "level",
     "unhandled": "error",
 }

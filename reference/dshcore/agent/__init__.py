@@ -45,6 +45,7 @@ from dshcore.agent.handle import (
 )
 from dshcore.agent.inbox import DuplicateMessage, Inbox, InboxError, InvalidInboxLog, Target
 from dshcore.agent.registry import (
+    AGENT,
     AGENTS,
     AgentFactory,
     AgentHandle,
@@ -57,6 +58,7 @@ from dshcore.agent.registry import (
 )
 
 __all__ = [
+    "AGENT",
     "AGENTS",
     "AGENT_CREATED",
     "AGENT_DISPOSED",

@@ -2,13 +2,14 @@
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from dshcore.agent.handle import Agent, Status
 from dshcore.cancel_signal import CancelSignal
 from dshcore.events import Emit, Serial, Waterfall
 from dshcore.json import Json, JsonObject
 from dshcore.llm import CallConfig, RetryPolicy
+from dshcore.scope import Carrier, scope_target
 
 SessionStartSource: TypeAlias = Literal["startup", "resume", "clear", "compact"]
 
@@ -144,18 +145,44 @@ class AgentDisposal:
     agent: Agent
 
 
+class _AboutAgent(Protocol):
+    @property
+    def agent(self) -> Agent: ...
+
+
+def _concerned(payload: _AboutAgent) -> Carrier:
+    """Make the carrier of an agent's event. The payload alone says whose event it is.
+
+    Spec:
+        EVENTS-SCOPE-01, SCOPE-EVT-08
+    """
+    return scope_target(payload.agent, payload.agent)
+
+
 _REPORT: Final = 'agent event "{name}"'
 _REPORT_BY_ID: Final = 'agent "{payload.agent.id}": {name}'
 
-AGENT_CREATED: Final = Emit[AgentCreated]("agent/created", report=_REPORT_BY_ID)
-AGENT_SESSION_START: Final = Emit[AgentSessionStart]("agent/session-start", contained=True, report=_REPORT)
-AGENT_STATUS: Final = Emit[AgentStatusChanged]("agent/status", contained=True, report=_REPORT)
-AGENT_INBOX_INSERTED: Final = Emit[AgentInboxInserted]("agent/inbox/inserted", contained=True, report=_REPORT)
-AGENT_INBOX_CLAIMED: Final = Emit[AgentInboxClaimed]("agent/inbox/claimed", contained=True, report=_REPORT)
-AGENT_INBOX_DISCARDED: Final = Emit[AgentInboxDiscarded]("agent/inbox/discarded", contained=True, report=_REPORT)
-AGENT_PRE_STEP: Final = Waterfall[AgentPreStep, Awaitable[PreStepDecision]]("agent/pre-step")
-AGENT_REQUEST: Final = Waterfall[AgentRequest, Awaitable[CallConfig]]("agent/request")
-AGENT_REQUEST_ERROR: Final = Waterfall[AgentRequestError, Awaitable[RequestErrorAction]]("agent/request-error")
-AGENT_TURN_STOPPING: Final = Serial[AgentTurnStopping, None]("agent/turn-stopping", first_value_wins=False)
-AGENT_ERROR: Final = Emit[AgentErrorRaised]("agent/error", contained=True, report=_REPORT)
-AGENT_DISPOSED: Final = Emit[AgentDisposal]("agent/disposed", contained=True, report=_REPORT_BY_ID)
+AGENT_CREATED: Final = Emit[AgentCreated]("agent/created", report=_REPORT_BY_ID, receiver=_concerned)
+AGENT_SESSION_START: Final = Emit[AgentSessionStart](
+    "agent/session-start", contained=True, report=_REPORT, receiver=_concerned
+)
+AGENT_STATUS: Final = Emit[AgentStatusChanged]("agent/status", contained=True, report=_REPORT, receiver=_concerned)
+AGENT_INBOX_INSERTED: Final = Emit[AgentInboxInserted](
+    "agent/inbox/inserted", contained=True, report=_REPORT, receiver=_concerned
+)
+AGENT_INBOX_CLAIMED: Final = Emit[AgentInboxClaimed](
+    "agent/inbox/claimed", contained=True, report=_REPORT, receiver=_concerned
+)
+AGENT_INBOX_DISCARDED: Final = Emit[AgentInboxDiscarded](
+    "agent/inbox/discarded", contained=True, report=_REPORT, receiver=_concerned
+)
+AGENT_PRE_STEP: Final = Waterfall[AgentPreStep, Awaitable[PreStepDecision]]("agent/pre-step", receiver=_concerned)
+AGENT_REQUEST: Final = Waterfall[AgentRequest, Awaitable[CallConfig]]("agent/request", receiver=_concerned)
+AGENT_REQUEST_ERROR: Final = Waterfall[AgentRequestError, Awaitable[RequestErrorAction]](
+    "agent/request-error", receiver=_concerned
+)
+AGENT_TURN_STOPPING: Final = Serial[AgentTurnStopping, None](
+    "agent/turn-stopping", first_value_wins=False, receiver=_concerned
+)
+AGENT_ERROR: Final = Emit[AgentErrorRaised]("agent/error", contained=True, report=_REPORT, receiver=_concerned)
+AGENT_DISPOSED: Final = Emit[AgentDisposal]("agent/disposed", contained=True, report=_REPORT_BY_ID, receiver=_concerned)

@@ -217,7 +217,7 @@ class AgentRegistry:
         Spec:
             FACT-SET-01, FACT-SET-03
         """
-        owner.assert_active()
+        owner.assert_accepting()
         if self._factory is not None:
             raise AgentError("an agent factory is already registered")
         self._factory = factory
@@ -245,11 +245,15 @@ class AgentRegistry:
             While setup runs, the creation is rolled back and the cancellation goes on.
 
         Spec:
-            FACT-SET-02, FACT-CALL-01, LIFE-CREATE-01
+            FACT-SET-02, FACT-CALL-01, LIFE-CREATE-01, TRACE-OWNER-02
         """
         if self._factory is None:
             raise NoFactory
-        return await self._factory.create_agent(owner, options)
+        return await self._factory.create_agent(owner, options)  # TRACE-OWNER-02: the caller owns what is made for it
 
 
 AGENTS: Final = ServiceKey[AgentRegistry]("agents")
+"""The agents of an application."""
+
+AGENT: Final = ServiceKey[Agent | None]("agent")
+"""The agent that a context belongs to: an own value of its scope's context, else an accessor that says none."""

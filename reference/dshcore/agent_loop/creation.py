@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from dshcore import eager
 from dshcore.agent import (
+    AGENT,
     AGENT_SESSION_START,
     Agent,
     AgentError,
@@ -31,6 +32,7 @@ from dshcore.agent_loop.scheduling import Scheduler
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context, Disposer, ServiceKey
 from dshcore.llm import LlmRuntime
+from dshcore.scope import create_scope
 from dshcore.session import SessionStore
 from dshcore.system_prompt import AssembleContext, SnapshotProjection, SystemPrompt
 from dshcore.tools import ToolRegistry
@@ -70,8 +72,6 @@ class AgentLoop:
 
     Args:
         ctx: The context of the loop itself; its end tears every agent down.
-        root: Where the scopes of agents are derived from. They end when their agents have come to rest, not with the
-            context that happened to make them.
         sessions: Where their sessions are published.
         agents: Where they are registered.
         llm: Where their model requests go.
@@ -89,7 +89,6 @@ class AgentLoop:
     def __init__(
         self,
         ctx: Context,
-        root: Context,
         *,
         sessions: SessionStore,
         agents: AgentRegistry,
@@ -102,7 +101,6 @@ class AgentLoop:
             raise LoopMisconfigured(f"maxParallelToolCalls must be a positive integer, not {max_parallel_tool_calls!r}")
         self.max_parallel_tool_calls: Final = max_parallel_tool_calls
         self._ctx = ctx
-        self._root = root
         self._sessions = sessions
         self._agents = agents
         self._llm = llm
@@ -142,14 +140,15 @@ class AgentLoop:
         """
         session = self._sessions.prepare(options.session_id, meta=options.meta, seed=options.seed, balanced=True)
         check_max_tokens(options.agent_options.max_tokens)
-        owner.assert_active()
+        owner.assert_accepting()
         if not self._ctx.active:
             raise LoopInactive
         if options.signal is not None and options.signal.aborted:
             raise _abort_error(session.id, options.signal)
 
         def scope(agent: DrivenAgent) -> Context:
-            return self._root.derive(scope=agent, name=f"agent {agent.id}", owned=False)
+            # not owned: it ends when its agent has come to rest, which the loop's own end waits for
+            return create_scope(self._ctx, agent, name=f"agent {agent.id}", owned=False).ctx.derive(AGENT, agent)
 
         requests = Requests(session, options.agent_options, self._llm)
         driver = Driver(self._prompts, SnapshotProjection(session), requests, self._scheduler)

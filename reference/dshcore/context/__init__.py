@@ -1,23 +1,53 @@
 """Contexts: where services are found, who owns a registration, how listeners are called."""
 
-from dshcore.context.context import Context, ServiceKey
+from dshcore.context.context import Body, Context, Plugin, Receiver
+from dshcore.context.effects import AsyncDisposer, AsyncParts, Disposer, Parts, Undo
 from dshcore.context.errors import (
+    CarrierMissing,
+    ConfigIssue,
     InactiveContext,
+    InvalidConfig,
+    InvalidEffect,
+    InvalidPlugin,
+    KeyDeclared,
     ListenerCancelled,
     ListenersFailed,
+    ServiceInactive,
     ServiceMissing,
     ServiceTaken,
 )
-from dshcore.context.lifetime import Disposer, Undo
+from dshcore.context.fiber import FIBER_STATUS, Fiber, State, StatusChange
+from dshcore.context.listeners import DISPATCH, Dispatch, Mode
+from dshcore.context.services import ServiceKey
 
 __all__ = [
+    "DISPATCH",
+    "FIBER_STATUS",
+    "AsyncDisposer",
+    "AsyncParts",
+    "Body",
+    "CarrierMissing",
+    "ConfigIssue",
     "Context",
+    "Dispatch",
     "Disposer",
+    "Fiber",
     "InactiveContext",
+    "InvalidConfig",
+    "InvalidEffect",
+    "InvalidPlugin",
+    "KeyDeclared",
     "ListenerCancelled",
     "ListenersFailed",
+    "Mode",
+    "Parts",
+    "Plugin",
+    "Receiver",
+    "ServiceInactive",
     "ServiceKey",
     "ServiceMissing",
     "ServiceTaken",
+    "State",
+    "StatusChange",
     "Undo",
 ]

@@ -1,13 +1,15 @@
 """The handle through which everything is found, registered, heard and undone."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast, overload
 
-from dshcore.context.errors import ServiceMissing, ServiceTaken
-from dshcore.context.lifetime import Disposer, Lifetime, Undo
-from dshcore.context.listeners import Listener, Listeners
+from dshcore.context.effects import AsyncDisposer, AsyncParts, Disposer, Parts, Undo
+from dshcore.context.errors import InvalidPlugin, ServiceMissing
+from dshcore.context.fiber import Application, Fiber
+from dshcore.context.listeners import Listener
+from dshcore.context.services import OUTER, Place, Realm, ServiceKey
 from dshcore.events import (
     Emit,
     EmitListener,
@@ -20,107 +22,298 @@ from dshcore.events import (
     Waterfall,
 )
 
+C = TypeVar("C")
 P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
 
+class Receiver(Protocol):
+    """Whom a dispatch is for: it admits a listener, or not, by the context that the listener was registered through."""
+
+    def admits(self, context: "Context", /) -> bool:
+        """Decide about a listener. What this raises ends the dispatch before anybody is called (EVT-SNAP-02)."""
+        ...
+
+
+Body: TypeAlias = Callable[["Context", C], object]
+"""Sets up what a plugin does. It answers nothing, an undo, an awaitable of these, or an iterator of undos."""
+
+
 @dataclass(frozen=True, eq=False)
-class ServiceKey(Generic[T]):
-    """Names a service and its type: `ctx[KEY]` is a ``T`` to the type checker. Identity is the key.
+class Plugin(Generic[C]):
+    """Something to mount. Each mount of it has a life of its own.
 
     Attributes:
-        name: The service's name in the specification, for error texts.
+        body: Run with the plugin's own context and its configuration each time the plugin loads.
+        name: For error texts; by default it goes by the name of what it is mounted in.
+        requires: The services without which it does not load.
+        validate: Answers the configuration that the body gets, or raises `InvalidConfig`.
     """
 
-    name: str
+    body: "Body[C]"
+    name: str | None = None
+    requires: Sequence[ServiceKey[Any]] = ()
+    validate: Callable[[object], C] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Provision:
-    value: Any
-    lifetime: Lifetime
+class _Inherit:
+    """Stands for the scope of the context that something is opened through."""
 
 
-class _Own:
-    """Stands for the dispatching context's own scope where a dispatch names none."""
-
-
-_OWN = _Own()
+_INHERIT = _Inherit()
 
 
 class Context:
-    """A place in the application: who owns what is registered here, and which scope it belongs to.
+    """A place in the application: who owns what is registered here, where services are found, which scope it is in.
 
-    The root comes from `Context()`; `derive` makes scopes under it. All contexts of one application share services
-    and listeners. Whatever is registered through a context ends with it.
+    The root comes from `Context()`; all others come from it. All contexts of one application share services and
+    listeners. `derive` and `isolate` answer another view of the same owner; `mount` and `open` answer the context of a
+    new one, which ends with this context's owner. What is registered through a context ends with its owner.
+
+    Attributes:
+        fiber: The owner.
+        scope: The tag of the scope that it is in, if any; the nearest one counts (SCOPE-TAG-01).
+
+    Spec:
+        CTX-TREE-01, CTX-TREE-02
     """
 
-    def __init__(self, *, name: str = "root") -> None:
-        self._services: dict[ServiceKey[Any], _Provision] = {}
-        self._listeners = Listeners()
-        self._lifetime = Lifetime(name, endless=True)
-        self._leave_owner: Disposer | None = None
-        self.scope: object | None = None
+    __slots__ = ("__weakref__", "_app", "_realms", "_values", "fiber", "scope")
+
+    fiber: Fiber
+    scope: object | None
+    _app: Application
+    _realms: Mapping[ServiceKey[Any], Realm]
+    _values: Mapping[ServiceKey[Any], object]
+
+    def __init__(self) -> None:
+        self._app = Application()
+        self._realms = {}
+        self._values = {}
+        self.fiber = Fiber(self._app, realms=self._realms)
+        self.scope = None
 
     @property
     def name(self) -> str:
-        """What the context is called in error texts."""
-        return self._lifetime.name
+        """What the owner is called in error texts."""
+        return self.fiber.name
 
     @property
     def active(self) -> bool:
         """Whether registrations are accepted."""
-        return self._lifetime.active
+        return self.fiber.accepting
 
     def assert_active(self) -> None:
+        """Refuse to go on if the disposal of the owner has begun (FIBER-ACTIVE-01).
+
+        Raises:
+            InactiveContext: It has.
+        """
+        self.fiber.assert_active()
+
+    def assert_accepting(self) -> None:
         """Refuse to go on unless registrations are accepted.
 
         Raises:
-            InactiveContext: The context was disposed, or is being disposed.
-
-        Spec:
-            FIBER-ACTIVE-01
+            InactiveContext: The owner unloads, or was disposed of.
         """
-        self._lifetime.assert_active()
+        self.fiber.assert_accepting()
 
-    def derive(self, *, scope: object, name: str | None = None, owned: bool = True) -> "Context":
-        """Make a scope: a context with a tag and a lifetime of its own, owned by this one.
+    # --- other contexts ----------------------------------------------------------------------------------------------
 
-        A listener registered through it hears, of the scoped events, only those about its scope.
+    @overload
+    def derive(self) -> "Context": ...
+    @overload
+    def derive(self, key: ServiceKey[T], value: T) -> "Context": ...
+    def derive(self, key: ServiceKey[Any] | None = None, value: object = None) -> "Context":
+        """Make another context of the same owner.
 
         Args:
-            scope: The tag. Compared by identity; the same one may be used for several contexts.
-            name: What to call it; by default as this one.
-            owned: Whether it ends with this context. Where it has to end later than that, whoever derives it sees to
-                its end.
-
-        Raises:
-            InactiveContext: This context is inactive.
+            key: Names a value that it has, and with it everything derived from it or mounted under it.
+            value: The value. It is read as a service is, and hides an accessor of that key.
 
         Spec:
-            SCOPE-MINT-01, SCOPE-MINT-02, SCOPE-MINT-03, SCOPE-MINT-04, SCOPE-MINT-05, SCOPE-TAG-01
+            CTX-TREE-01, CTX-TREE-02
         """
-        derived = object.__new__(type(self))
-        derived._services = self._services
-        derived._listeners = self._listeners
-        derived._lifetime = Lifetime(self.name if name is None else name)
-        derived.scope = scope
-        derived._leave_owner = None
-        if owned:
-            derived._leave_owner = self._lifetime.own(derived._lifetime.end, f"scope {derived.name}")
-        else:
-            self.assert_active()
-        return derived
+        return self._with(values=self._values if key is None else {**self._values, key: value})
 
-    def dispose(self) -> Awaitable[None]:
-        """Undo everything registered through this context, and everything derived from it.
+    def isolate(self, key: ServiceKey[Any], label: Hashable | None = None) -> "Context":
+        """Make another context of the same owner, below which a service is provided and looked up in its own realm.
 
-        Registrations are refused when this returns (the root alone stays usable); the undos start one turn of the
-        loop later, in reverse order of registration. Dispatches through a disposed context still work.
+        Args:
+            key: The service.
+            label: Realms of the same label are one; without a label it is a realm that nobody else has.
+
+        Spec:
+            SVC-REALM-01, SVC-REALM-02
+        """
+        return self._with(realms={**self._realms, key: Realm(object() if label is None else label)})
+
+    @overload
+    def mount(self, plugin: "Plugin[C] | Body[C]", config: C) -> "Context": ...
+    @overload
+    def mount(self, plugin: "Plugin[Any] | Body[Any]", config: object = ...) -> "Context": ...
+    def mount(self, plugin: "Plugin[Any] | Body[Any]", config: object = None) -> "Context":
+        """Mount a plugin under the owner of this context. Its body runs later, when what it requires is available.
+
+        Args:
+            plugin: The plugin, or just its body.
+            config: Its configuration.
 
         Returns:
-            The completion; calling again answers the same one.
+            The plugin's own context, which can be used at once; await its fiber to see the plugin loaded.
+
+        Raises:
+            InvalidPlugin: It is no plugin.
+            InactiveContext: The owner unloads, or was disposed of.
+            RuntimeError: No event loop is running.
+
+        Spec:
+            FIBER-MOUNT-01, FIBER-MOUNT-02, FIBER-MOUNT-03, FIBER-CONFIG-01
+        """
+        made = _plugin(plugin)
+        mounted = self._with(
+            fiber=Fiber(
+                self._app,
+                parent=self.fiber,
+                name=made.name,
+                plugin=plugin,
+                requires=made.requires,
+                realms=self._realms,
+            )
+        )
+
+        def load() -> object:
+            return made.body(mounted, config if made.validate is None else made.validate(config))
+
+        mounted.fiber.begin(load)
+        return mounted
+
+    def open(
+        self,
+        *,
+        name: str | None = None,
+        scope: object | None = _INHERIT,
+        requires: Sequence[ServiceKey[Any]] = (),
+        owned: bool = True,
+    ) -> "Context":
+        """Open an owner that has no body, so that it is active at once.
+
+        Args:
+            name: What to call it; by default as this one.
+            scope: The tag of its scope; by default that of this context.
+            requires: The services that may be read through it.
+            owned: Whether it ends with the owner of this context. Where it has to end later than that, whoever opens
+                it sees to its end.
+
+        Returns:
+            Its context.
+
+        Raises:
+            InactiveContext: The owner unloads, or was disposed of.
+            ServiceMissing: A required service is not available.
+
+        Spec:
+            SCOPE-MINT-01, SCOPE-MINT-02, SCOPE-MINT-03, SCOPE-TAG-01
+        """
+        self.assert_accepting()
+        for key in requires:
+            if self._app.services.available(self.place(key)) is None:
+                raise ServiceMissing(key.name)
+        opened = self._with(
+            fiber=Fiber(self._app, parent=self.fiber, owned=owned, name=name, requires=requires, realms=self._realms)
+        )
+        if scope is not _INHERIT:
+            opened.scope = scope
+        opened.fiber.begin_bodyless()
+        return opened
+
+    def _with(
+        self,
+        *,
+        fiber: Fiber | None = None,
+        realms: Mapping[ServiceKey[Any], Realm] | None = None,
+        values: Mapping[ServiceKey[Any], object] | None = None,
+    ) -> "Context":
+        """Make a context that is as this one but for what is given."""
+        made = copy(self)
+        if fiber is not None:
+            made.fiber = fiber
+        if realms is not None:
+            made._realms = realms  # noqa: SLF001 - of this class
+        if values is not None:
+            made._values = values  # noqa: SLF001 - of this class
+        return made
+
+    # --- effects -----------------------------------------------------------------------------------------------------
+
+    def effect(self, undo: Undo, *, label: str) -> Disposer:
+        """Have something undone when the owner ends.
+
+        Args:
+            undo: Called once. It may answer an awaitable; the end of the owner waits for it.
+            label: What it is, for the log.
+
+        Returns:
+            Undoes it earlier.
+
+        Raises:
+            InactiveContext: The owner unloads, or was disposed of.
+
+        Spec:
+            EFFECT-SINGLE-01, EFFECT-INACT-01
+        """
+        return self.fiber.effects.own(undo, label)
+
+    def composite(self, body: Callable[[], Parts], *, label: str) -> Disposer:
+        """Set something up that consists of parts, which are undone one after another, the last one first.
+
+        Args:
+            body: Runs now. It answers an undo, or is a generator function that yields one undo after another. The
+                exact disposer of another effect of this owner is undone at that place, and no longer by the owner.
+            label: What it is, for the log.
+
+        Returns:
+            Undoes the parts earlier.
+
+        Raises:
+            InactiveContext: The owner unloads, or was disposed of.
+            InvalidEffect: A part is no undo. The parts before it are undone.
+            Exception: What the body raised, when the parts before it are undone. It comes at once: what takes time
+                goes on, and the owner's end waits for it.
+
+        Spec:
+            EFFECT-RUN-01, EFFECT-GEN-01, EFFECT-GEN-02, EFFECT-NEST-01, EFFECT-NEST-02, EFFECT-INACT-01
+        """
+        return self.fiber.effects.composite(body, label)
+
+    def async_composite(self, body: Callable[[], AsyncParts], *, label: str) -> AsyncDisposer:
+        """Set something up that takes time, as `composite` does.
+
+        Args:
+            body: A coroutine function, or an asynchronous generator function. It begins now.
+            label: What it is, for the log.
+
+        Returns:
+            Await it to see the setup done. Called, it undoes the parts as soon as the setup is done.
+
+        Raises:
+            InactiveContext: The owner unloads, or was disposed of.
+
+        Spec:
+            EFFECT-ASYNC-01
+        """
+        return self.fiber.effects.async_composite(body, label)
+
+    def dispose(self) -> Awaitable[None]:
+        """Undo everything that the owner of this context owns, and end it. The root stays usable.
+
+        Registrations are refused when this returns; the undos start one turn of the loop later, in reverse order of
+        registration. Dispatches and optional look-ups through a disposed context still work.
+
+        Returns:
+            The shared completion: however often it is called.
 
         Cancellation:
             Cancelling a caller that awaits the completion does not stop the undoing.
@@ -131,81 +324,99 @@ class Context:
         Spec:
             SCOPE-DISP-01, SCOPE-DISP-02, SCOPE-DISP-03, CTX-DEAD-01
         """
-        asyncio.get_running_loop()  # without one, refuse before anything changes
-        if self._leave_owner is not None:
-            self._leave_owner.begin()  # the owner's own end then joins this one
-        return self._lifetime.end()
+        return self.fiber.end()
 
-    def effect(self, undo: Undo, *, label: str) -> Disposer:
-        """Have something undone when this context ends.
-
-        Args:
-            undo: Called once. It may answer an awaitable; the end of the context waits for it.
-            label: What it is, for the log.
-
-        Returns:
-            Undoes it earlier.
-
-        Raises:
-            InactiveContext: The context is inactive.
-
-        Spec:
-            EFFECT-SINGLE-01, EFFECT-INACT-01
-        """
-        return self._lifetime.own(undo, label)
-
-    # services
+    # --- services ----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: ServiceKey[T]) -> T:
-        """Return a service that has to be there.
+        """Return what has to be there: as `read` does, and never nothing.
 
         Raises:
-            ServiceMissing: Nobody provides it.
-        """
-        provision = self._provision(key)
-        if provision is None:
-            raise ServiceMissing(key.name)
-        service: T = provision.value
-        return service
-
-    def get(self, key: ServiceKey[T]) -> T | None:
-        """Return a service if somebody provides it now. Never fails.
+            ServiceMissing: The owner does not require it, or there is none.
+            ServiceInactive: The owner is not loaded with it.
 
         Spec:
-            CTX-GET-01
+            CTX-READ-01, CTX-READ-02, CTX-READ-03
         """
-        provision = self._provision(key)
-        return None if provision is None else provision.value
+        found = self.read(key)
+        if found is None:
+            raise ServiceMissing(key.name)
+        return found
+
+    def read(self, key: ServiceKey[T]) -> T | None:
+        """Return an own value of this context, what an accessor says, or a service that the owner has declared.
+
+        Returns:
+            What was found. Nothing where that is the value, and where the root reads what nobody provides.
+
+        Raises:
+            ServiceMissing: The owner does not require or provide it, nor does any owner around it.
+            ServiceInactive: The owner is not loaded with it.
+
+        Spec:
+            CTX-OWN-01, CTX-READ-01, CTX-READ-02, CTX-READ-03
+        """
+        if key in self._values:  # CTX-OWN-01: before the accessor
+            return cast("T", self._values[key])
+        accessor = self._app.services.accessor(key)
+        if accessor is not None:
+            return cast("T", accessor(self))
+        return cast("T | None", self.fiber.read(self.place(key)))
+
+    def get(self, key: ServiceKey[T]) -> T | None:
+        """Return a service if an active owner provides it now. Needs no declaration, and never fails.
+
+        Spec:
+            CTX-GET-01, CTX-DEAD-01
+        """
+        provision = self._app.services.available(self.place(key))
+        return None if provision is None else cast("T", provision.value)
 
     def provide(self, key: ServiceKey[T], value: T) -> Disposer:
-        """Offer a service to the whole application until this context ends.
+        """Offer a service in this context's realm until the owner unloads. It counts once the owner is active.
 
         Returns:
             Withdraws it earlier.
 
         Raises:
+            KeyDeclared: The key is an accessor.
             ServiceTaken: Somebody provides it already; that provision stays.
-            InactiveContext: The context is inactive.
+            InactiveContext: The owner unloads, or was disposed of.
 
         Spec:
-            CTX-PROVIDE-01, CTX-PROVIDE-02
+            CTX-PROVIDE-01, CTX-PROVIDE-02, SVC-CLAIM-01
         """
-        self.assert_active()
-        taken = self._services.get(key)
-        if taken is not None:
-            raise ServiceTaken(key.name, taken.lifetime.name)
-        self._services[key] = _Provision(value, self._lifetime)
+        return self.fiber.provide(self.place(key), value)
 
-        def withdraw() -> None:
-            self._services.pop(key, None)
+    def accessor(self, key: ServiceKey[T], get: "Callable[[Context], T]") -> Disposer:
+        """Let a key be read by a function of the reading context, until the owner unloads.
 
-        return self._lifetime.own(withdraw, f'service "{key.name}"')
+        Returns:
+            Takes it back earlier.
 
-    def _provision(self, key: ServiceKey[Any]) -> _Provision | None:
-        provision = self._services.get(key)
-        return provision if provision is not None and provision.lifetime.active else None
+        Raises:
+            KeyDeclared: The key is a service or an accessor already; nothing has changed.
+            InactiveContext: The owner unloads, or was disposed of.
 
-    # listeners
+        Spec:
+            CTX-ACC-02
+        """
+        effects = self.fiber.effects
+        return effects.own(self._app.services.declare_accessor(key, get), f'accessor "{key.name}"')
+
+    def receiver(self, key: ServiceKey[Any]) -> Receiver:
+        """Make the receiver of what a service dispatches: listeners in the realm in which this context finds it.
+
+        Spec:
+            SVC-REALM-03
+        """
+        return _InRealm(self.place(key))
+
+    def place(self, key: ServiceKey[Any]) -> Place:
+        """Answer where this context provides a service, and looks for it."""
+        return key, self._realms.get(key, OUTER)
+
+    # --- listeners ---------------------------------------------------------------------------------------------------
 
     @overload
     def on(
@@ -256,26 +467,27 @@ class Context:
         global_: bool = False,
         once: bool = False,
     ) -> Disposer:
-        """Listen to an event until this context ends.
+        """Listen to an event until the owner ends, whatever state the owner is in.
 
         Args:
             key: The event.
             listener: Called with the payload; for a waterfall also with a function that runs the layers behind it.
             prepend: Whether it goes before all others, instead of behind them.
-            global_: Whether it hears every scope although this context has one.
+            global_: Whether it hears what receivers would keep from it.
             once: Whether it is removed right before its first call.
 
         Returns:
             Removes exactly this registration.
 
         Raises:
-            InactiveContext: The context is inactive.
+            InactiveContext: The owner unloads, or was disposed of.
 
         Spec:
-            EVT-ON-01, EVT-ON-02, EVT-ON-03, EVT-ONCE-01, EVT-FILT-02
+            EVT-ON-01, EVT-ON-02, EVT-ON-03, EVT-ONCE-01, EVT-FILT-02, EFFECT-INACT-01
         """
-        entry = Listener(listener, self.scope, global_)
-        disposer = self._lifetime.own(lambda: self._listeners.remove(key, entry), f"listener of {key.name}")
+        listeners = self._app.listeners
+        entry = Listener(listener, self, global_)
+        disposer = self.fiber.effects.own(lambda: listeners.remove(key, entry), f"listener of {key.name}")
         if once:
 
             def only_once(*arguments: object) -> object:
@@ -283,12 +495,14 @@ class Context:
                 return listener(*arguments)
 
             entry.call = only_once
-        self._listeners.add(key, entry, prepend=prepend)
+        listeners.add(key, entry, prepend=prepend)
         return disposer
 
-    # dispatch: `scope` is what the event is about, by default this context's own scope
+    # --- dispatch ----------------------------------------------------------------------------------------------------
+    #
+    # `to` is the receiver. Without one everybody is called, whatever scope this context is in (SCOPE-EVT-07).
 
-    def emit(self, key: Emit[P], payload: P, *, scope: object | None = _OWN) -> None:
+    def emit(self, key: Emit[P], payload: P, *, to: Receiver | None = None) -> None:
         """Tell the listeners, one after another, without waiting for any.
 
         Raises:
@@ -297,9 +511,23 @@ class Context:
         Spec:
             EVT-EMIT-01, EVT-EMIT-02, EVT-EMIT-03, EVENTS-EMIT-01
         """
-        self._listeners.emit(key, payload, self.scope if scope is _OWN else scope)
+        self._app.listeners.emit(key, payload, to)
 
-    async def serial(self, key: Serial[P, R], payload: P, *, scope: object | None = _OWN) -> R | None:
+    def prepare(self, key: Emit[P], payload: P, *, to: Receiver | None = None) -> Callable[[], None]:
+        """Do an `emit` in two parts: tell the observers and settle the audience now, call the listeners later.
+
+        Returns:
+            What calls the listeners. It raises what a listener raised, where the key is not contained.
+
+        Raises:
+            Exception: What an observer or the receiver raised; there is nothing to call then.
+
+        Spec:
+            EVT-SNAP-01, EVT-SNAP-02, EVT-INT-02
+        """
+        return self._app.listeners.prepare(key, payload, to)
+
+    async def serial(self, key: Serial[P, R], payload: P, *, to: Receiver | None = None) -> R | None:
         """Call the listeners, each awaited before the next.
 
         Returns:
@@ -314,13 +542,14 @@ class Context:
         Spec:
             EVT-SER-01, EVT-SER-02, EVENTS-SERIAL-01, EVENTS-SERIAL-02
         """
-        return await self._listeners.serial(key, payload, self.scope if scope is _OWN else scope)
+        return await self._app.listeners.serial(key, payload, to)
 
-    def parallel(self, key: Parallel[P], payload: P, *, scope: object | None = _OWN) -> Awaitable[None]:
+    def parallel(self, key: Parallel[P], payload: P, *, to: Receiver | None = None) -> Awaitable[None]:
         """Start all listeners now; the answer waits until all have ended.
 
         Raises:
             ListenersFailed: Through the answer, when some failed; all have ended.
+            Exception: Through the answer, what an observer or the receiver raised; nobody was called.
 
         Cancellation:
             Every listener is cancelled, and the answer ends when all have ended.
@@ -328,18 +557,16 @@ class Context:
         Spec:
             EVT-PAR-01, EVT-PAR-02
         """
-        return self._listeners.parallel(key, payload, self.scope if scope is _OWN else scope)
+        return self._app.listeners.parallel(key, payload, to)
 
-    def waterfall(
-        self, key: Waterfall[P, R], payload: P, default: Callable[[], R], *, scope: object | None = _OWN
-    ) -> R:
+    def waterfall(self, key: Waterfall[P, R], payload: P, default: Callable[[], R], *, to: Receiver | None = None) -> R:
         """Answer what the outermost listener answers, or the default where there is none.
 
         Args:
             key: The event.
             payload: Given to every listener as it is.
             default: The innermost layer.
-            scope: What the event is about.
+            to: Whom it is for.
 
         Raises:
             Exception: What a listener or the default raised and nobody around it caught.
@@ -347,7 +574,31 @@ class Context:
         Spec:
             EVT-WF-01, EVT-WF-02, EVT-WF-03, EVT-WF-04, EVT-WF-05, EVENTS-WATER-01, EVENTS-WATER-02
         """
-        return self._listeners.waterfall(key, payload, default, self.scope if scope is _OWN else scope)
+        return self._app.listeners.waterfall(key, payload, default, to)
+
+    def reaches(self, key: EventKey[Any], *, to: Receiver | None = None) -> bool:
+        """Tell whether a dispatch would call anybody now."""
+        return self._app.listeners.reaches(key, to)
 
     def __repr__(self) -> str:
-        return f"<Context {self.name} {self._lifetime.state.value}>"
+        return f"<Context {self.name} {self.fiber.state.value}>"
+
+
+def _plugin(given: object) -> Plugin[Any]:
+    """Make a plugin of what is to be mounted: a body alone goes by the name of its function."""
+    if isinstance(given, Plugin):
+        return given  # pyright: ignore[reportUnknownVariableType] - of any configuration
+    if not callable(given):
+        raise InvalidPlugin(given)
+    name = getattr(given, "__name__", None)
+    return Plugin(given, name=None if name == "<lambda>" else name)
+
+
+@dataclass(frozen=True, slots=True)
+class _InRealm:
+    """Admits the listeners whose contexts find a service in one place (SVC-REALM-03)."""
+
+    place: Place
+
+    def admits(self, context: Context) -> bool:
+        return context.place(self.place[0]) == self.place

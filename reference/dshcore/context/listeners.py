@@ -1,53 +1,90 @@
 """The listeners of one application, and how an event reaches them.
 
 There is one list per event, whatever contexts the listeners were registered through. A dispatch works on the list as
-it was when the dispatch began. Lists are replaced, never changed, so that taking that snapshot costs nothing.
+it was when the dispatch began. Lists are replaced, never changed, so that taking that snapshot costs nothing. A
+dispatch may name a *receiver*, which decides for each listener whether it is called.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from dshcore import eager
-from dshcore.context.errors import ListenerCancelled, ListenersFailed
+from dshcore.context.errors import CarrierMissing, ListenerCancelled, ListenersFailed
 from dshcore.errors import describe
 from dshcore.events import Emit, EventKey, Parallel, Serial, Waterfall
 
 P = TypeVar("P")
 R = TypeVar("R")
+C = TypeVar("C")
+C_contra = TypeVar("C_contra", contravariant=True)
 
 _log = logging.getLogger(__name__)
 
+Mode: TypeAlias = Literal["emit", "serial", "parallel", "waterfall"]
+"""How an event is dispatched."""
+
+
+class Receiver(Protocol[C_contra]):
+    """Whom a dispatch is for."""
+
+    def admits(self, context: C_contra, /) -> bool:
+        """Decide about a listener by the context that it was registered through. What it raises ends the dispatch."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """An event is about to be dispatched; nobody has been selected or called yet.
+
+    Attributes:
+        mode: How.
+        name: The event's name.
+        payload: What the listeners get, the object itself.
+        receiver: Whom it is for; none where it is for everybody.
+    """
+
+    mode: Mode
+    name: str
+    payload: object
+    receiver: object | None
+
+
+DISPATCH: Final = Emit[Dispatch]("internal/dispatch", scoped=False)
+"""Observers of all dispatches listen to this. Notifications of the framework itself are not told of."""
+
+_FRAMEWORK: Final = "internal/"
+
 
 @dataclass(eq=False, slots=True)
-class Listener:
+class Listener(Generic[C]):
     """One registration. Compared by identity: the same callback registered twice is two of them.
 
     Attributes:
         call: The callback, or a wrapper that removes the registration first.
-        scope: The scope that it was registered through, or none.
-        everywhere: Whether it hears every scope in spite of its own.
+        via: The context that it was registered through.
+        everywhere: Whether it is called whatever a receiver says.
     """
 
     call: Callable[..., Any]
-    scope: object | None
+    via: C
     everywhere: bool
 
 
-class Listeners:
+class Listeners(Generic[C]):
     """The lists of one application, by event.
 
     Spec:
-        EVT-ON-01, EVT-SNAP-01, EVT-FILT-01, EVT-FILT-02, EVENTS-EMIT-02, EVENTS-SCOPE-01
+        EVT-ON-01, EVT-SNAP-01, EVT-NEST-01, EVENTS-EMIT-02
     """
 
     def __init__(self) -> None:
-        self._lists: dict[EventKey[Any], tuple[Listener, ...]] = {}
+        self._lists: dict[EventKey[Any], tuple[Listener[C], ...]] = {}
         self._unawaited: set[asyncio.Task[object]] = set()  # asyncio itself keeps tasks only weakly
 
-    def add(self, key: EventKey[Any], listener: Listener, *, prepend: bool) -> None:
+    def add(self, key: EventKey[Any], listener: Listener[C], *, prepend: bool) -> None:
         """Put a listener at the end of its event's list, or at the front.
 
         Spec:
@@ -56,7 +93,7 @@ class Listeners:
         present = self._lists.get(key, ())
         self._lists[key] = (listener, *present) if prepend else (*present, listener)
 
-    def remove(self, key: EventKey[Any], listener: Listener) -> None:
+    def remove(self, key: EventKey[Any], listener: Listener[C]) -> None:
         """Take exactly this registration out; doing it again changes nothing.
 
         Spec:
@@ -68,39 +105,53 @@ class Listeners:
         else:
             self._lists.pop(key, None)
 
-    def emit(self, key: Emit[P], payload: P, scope: object | None) -> None:
+    def emit(self, key: Emit[P], payload: P, to: Receiver[C] | None) -> None:
         """Call the listeners one after another. See `Emit` for what becomes of failures."""
-        for listener in self._audience(key, scope):
-            try:
-                outcome = listener.call(payload)
-            except (Exception, asyncio.CancelledError) as error:
-                if not key.contained:  # EVT-EMIT-02
-                    raise
-                _report(key, payload, "threw", error)  # EVENTS-EMIT-01
-                continue
-            if outcome is not None and isinstance(outcome, Awaitable):
-                self._let_run(key, payload, cast("Awaitable[object]", outcome))
+        for listener in self._audience("emit", key, payload, to):
+            self._tell(listener, key, payload)
 
-    async def serial(self, key: Serial[P, R], payload: P, scope: object | None) -> R | None:
+    def prepare(self, key: Emit[P], payload: P, to: Receiver[C] | None) -> Callable[[], None]:
+        """Do now what may prevent an `emit`, and answer what calls the listeners."""
+        audience = self._audience("emit", key, payload, to)
+
+        def deliver() -> None:
+            for listener in audience:
+                self._tell(listener, key, payload)
+
+        return deliver
+
+    def _tell(self, listener: Listener[C], key: Emit[P], payload: P) -> None:
+        try:
+            outcome = listener.call(payload)
+        except (Exception, asyncio.CancelledError) as error:
+            if not key.contained:  # EVT-EMIT-02
+                raise
+            _report(key, payload, "threw", error)  # EVENTS-EMIT-01
+            return
+        if outcome is not None and isinstance(outcome, Awaitable):
+            self._let_run(key, payload, cast("Awaitable[object]", outcome))
+
+    async def serial(self, key: Serial[P, R], payload: P, to: Receiver[C] | None) -> R | None:
         """Call the listeners one after another, each awaited before the next. See `Serial`."""
-        for listener in self._audience(key, scope):
+        for listener in self._audience("serial", key, payload, to):
             outcome = listener.call(payload)
             value: R | None = await cast("Awaitable[R | None]", outcome) if isinstance(outcome, Awaitable) else outcome
             if key.first_value_wins and value is not None and value is not False:  # EVT-SER-01, EVENTS-SERIAL-01
                 return value
         return None
 
-    def parallel(self, key: Parallel[P], payload: P, scope: object | None) -> Awaitable[None]:
+    def parallel(self, key: Parallel[P], payload: P, to: Receiver[C] | None) -> Awaitable[None]:
         """Start all listeners now; the answer waits for all. See `Parallel`."""
-        tasks = [
-            eager.start(_run(listener, payload), name=f"listener of {key.name}")
-            for listener in self._audience(key, scope)
-        ]
+        try:
+            audience = self._audience("parallel", key, payload, to)
+        except Exception as error:  # noqa: BLE001 - whoever awaits the answer gets it (EVT-INT-02)
+            return _failed(error)
+        tasks = [eager.start(_run(listener, payload), name=f"listener of {key.name}") for listener in audience]
         return _join(key, tasks)
 
-    def waterfall(self, key: Waterfall[P, R], payload: P, default: Callable[[], R], scope: object | None) -> R:
+    def waterfall(self, key: Waterfall[P, R], payload: P, default: Callable[[], R], to: Receiver[C] | None) -> R:
         """Nest the listeners around the default. See `Waterfall`."""
-        rest = iter(self._audience(key, scope))  # EVT-WF-04: one cursor for the whole dispatch
+        rest = iter(self._audience("waterfall", key, payload, to))  # EVT-WF-04: one cursor for the whole dispatch
 
         def next_layer(*_ignored: object) -> R:  # EVT-WF-03
             listener = next(rest, None)
@@ -111,13 +162,25 @@ class Listeners:
 
         return next_layer()
 
-    def _audience(self, key: EventKey[Any], scope: object | None) -> tuple[Listener, ...]:
+    def reaches(self, key: EventKey[Any], to: Receiver[C] | None) -> bool:
+        """Tell whether a dispatch for a receiver would call anybody now. Observers are not told."""
         present = self._lists.get(key, ())
-        if not key.scoped:
-            return present
-        return tuple(  # EVENTS-SCOPE-01: the scope that a listener was registered through decides
-            [entry for entry in present if entry.scope is None or entry.scope is scope or entry.everywhere]
-        )
+        return bool(present if to is None else _admitted(present, to))
+
+    def _audience(self, mode: Mode, key: EventKey[P], payload: P, to: Receiver[C] | None) -> tuple[Listener[C], ...]:
+        """Settle, before anybody is called, who is.
+
+        Spec:
+            EVT-SNAP-01, EVT-SNAP-02, EVT-FILT-01, EVT-FILT-02, EVT-INT-01, EVT-INT-02, SCOPE-EVT-04, SCOPE-CHECK-01
+        """
+        if to is None and key.receiver is not None:
+            to = cast("Receiver[C]", key.receiver(payload))
+        if to is None and key.scoped:
+            raise CarrierMissing(key.name)
+        if DISPATCH in self._lists and not key.name.startswith(_FRAMEWORK):  # EVT-INT-01: also when nobody listens
+            self.emit(DISPATCH, Dispatch(mode, key.name, payload, to), None)
+        present = self._lists.get(key, ())
+        return present if to is None else _admitted(present, to)
 
     def _let_run(self, key: Emit[P], payload: P, outcome: Awaitable[object]) -> None:
         """Run to its end what a listener of an emit answered, without anybody waiting.
@@ -145,11 +208,19 @@ class Listeners:
         task.add_done_callback(ended)
 
 
+def _admitted(present: tuple[Listener[C], ...], to: Receiver[C]) -> tuple[Listener[C], ...]:
+    return tuple([entry for entry in present if entry.everywhere or to.admits(entry.via)])
+
+
 async def _await(outcome: Awaitable[object]) -> object:
     return await outcome
 
 
-async def _run(listener: Listener, payload: object) -> None:
+async def _failed(error: Exception) -> None:
+    raise error
+
+
+async def _run(listener: Listener[Any], payload: object) -> None:
     outcome = listener.call(payload)
     if isinstance(outcome, Awaitable):
         await outcome

@@ -130,7 +130,9 @@ class LlmRuntime:
 
     def dispatch(self, request: GenerateOptions, binding: Binding | None) -> AsyncIterator[JsonObject]:
         """Dispatch a request, for a prepared call along what it is bound to."""
-        return self._ctx.waterfall(LLM_STREAM, request, lambda: attempt(self._registry, request, binding))
+        return self._ctx.waterfall(
+            LLM_STREAM, request, lambda: attempt(self._registry, request, binding), to=self._ctx.receiver(LLM)
+        )
 
     def _announce(self) -> None:
         self._ctx.emit(ADAPTERS_UPDATED, None)

@@ -1,5 +1,33 @@
 """Scopes: which registrations a part of the application sees, and which of them are its own."""
 
-from dshcore.scope.layers import Layers, ListTable, NamedTable, Table, scope_chain
+from dshcore.scope.keys import (
+    ScopeCycle,
+    ScopeKeyBound,
+    ScopeParentBinding,
+    bind_scope_parent,
+    scope_chain_of,
+    scope_parent_of,
+)
+from dshcore.scope.layers import Layers
+from dshcore.scope.scopes import Carrier, Scope, carrier_key, create_scope, is_carrier, scope_of, scope_target
+from dshcore.scope.tables import ListTable, NamedTable, Table
 
-__all__ = ["Layers", "ListTable", "NamedTable", "Table", "scope_chain"]
+__all__ = [
+    "Carrier",
+    "Layers",
+    "ListTable",
+    "NamedTable",
+    "Scope",
+    "ScopeCycle",
+    "ScopeKeyBound",
+    "ScopeParentBinding",
+    "Table",
+    "bind_scope_parent",
+    "carrier_key",
+    "create_scope",
+    "is_carrier",
+    "scope_chain_of",
+    "scope_of",
+    "scope_parent_of",
+    "scope_target",
+]

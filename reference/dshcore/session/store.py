@@ -8,6 +8,7 @@ from typing import Final
 from dshcore.context import Context, ServiceKey
 from dshcore.events import Emit
 from dshcore.ids import SessionId
+from dshcore.scope import Carrier, scope_target
 from dshcore.session.log import Session, epoch_milliseconds
 from dshcore.session.vocabulary import SessionError, SessionEvent
 
@@ -60,6 +61,8 @@ class _Entry:
 
     session: Session
     via: Context
+    to: Carrier
+    """Whom it concerns: the scope through which it was entered, as it was then (SCOPE-EVT-09)."""
     announced: bool = False
     announcing: bool = False
     leaving: bool = False
@@ -136,12 +139,13 @@ class SessionStore:
             SessionError: The session is in a store already.
 
         Spec:
-            STORE-ID-02, STORE-ID-04, STORE-SCOPE-01, STORE-LIFE-06, STORE-LIFE-07, STORE-LIFE-08, STORE-LIFE-09
+            STORE-ID-02, STORE-ID-04, STORE-SCOPE-01, SCOPE-EVT-09, STORE-LIFE-06, STORE-LIFE-07, STORE-LIFE-08,
+            STORE-LIFE-09
         """
         if session.id in self._entries:
             raise SessionExists(session.id)
         session.attach(self)
-        entry = self._entries[session.id] = _Entry(session, via)
+        entry = self._entries[session.id] = _Entry(session, via, scope_target(session, via.scope))
 
         def detach() -> None:
             if not entry.leaving:
@@ -167,7 +171,7 @@ class SessionStore:
             raise SessionError(f'session "{session.id}" was already announced')
         entry.announced = entry.announcing = True
         try:
-            entry.via.emit(SESSION_CREATED, SessionCreated(session))
+            entry.via.emit(SESSION_CREATED, SessionCreated(session), to=entry.to)
         finally:
             entry.announcing = False
             if entry.leaving:
@@ -179,7 +183,8 @@ class SessionStore:
         Spec:
             LOG-APPEND-05, LOG-OBS-01, LOG-OBS-02, LOG-OBS-04, LOG-OBS-07
         """
-        self._entries[session.id].via.emit(SESSION_EVENT, SessionPublished(session, event))
+        entry = self._entries[session.id]
+        entry.via.emit(SESSION_EVENT, SessionPublished(session, event), to=entry.to)
 
     def _leave(self, entry: _Entry) -> None:
         """Carry out a detach, or leave it to what is being dispatched."""
@@ -191,7 +196,7 @@ class SessionStore:
             del self._entries[session.id]
             session.detach()
             if entry.announced:
-                entry.via.emit(SESSION_DISPOSED, SessionDisposed(session))
+                entry.via.emit(SESSION_DISPOSED, SessionDisposed(session), to=entry.to)
 
         if not entry.announcing:
             session.when_unwound(leave)

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, TypeVar, cast
 from dshcore import eager
 from dshcore.context import Context, Disposer, ServiceKey
 from dshcore.json import is_finite
-from dshcore.scope import Layers, ListTable, NamedTable
+from dshcore.scope import Layers, ListTable, NamedTable, scope_target
 from dshcore.system_prompt.assembly import (
     SYSTEM_PROMPT_ASSEMBLE,
     SYSTEM_PROMPT_CHANGE,
@@ -105,6 +105,7 @@ class SystemPrompt:
         self._ctx = ctx
         self._tool_order = options.tool_order
         self._layers = Layers(_Layer, self._announce)
+        # its own sections belong to its own context, and are in no scope (TRACE-OWNER-03)
         if options.include_harness_identity:
             self.section(ctx, "harness:identity", -100, IDENTITY)
         self.section(ctx, "deployment:persona", 0, options.persona)
@@ -220,7 +221,9 @@ class SystemPrompt:
             return assembly
 
         assembling = PromptAssembling(assembly, context)
-        answer = self._ctx.waterfall(SYSTEM_PROMPT_ASSEMBLE, assembling, as_it_is, scope=scope)
+        answer = self._ctx.waterfall(
+            SYSTEM_PROMPT_ASSEMBLE, assembling, as_it_is, to=scope_target(self._ctx.receiver(SYSTEM_PROMPT), scope)
+        )
         assembled = cast("object", await answer)
         if not isinstance(assembled, Assembly):
             raise PromptError(f"system-prompt/assemble was answered with {assembled!r}: answer an Assembly")

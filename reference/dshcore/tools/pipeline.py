@@ -18,7 +18,7 @@ from msgspec import UNSET, UnsetType
 
 from dshcore import eager
 from dshcore.cancel_signal import Aborted, CancelSignal
-from dshcore.context import Context
+from dshcore.context import Context, Receiver
 from dshcore.host import is_contained
 from dshcore.json import Json, NotJson, freeze, is_array, is_object
 from dshcore.tools.definitions import ToolDefinition
@@ -84,11 +84,12 @@ class PendingCall:
         PIPE-CANCEL-01, PIPE-FINAL-02
     """
 
-    def __init__(self, tools: Tools, ctx: Context, call: ToolCallRequest, scope: object | None) -> None:
+    def __init__(self, tools: Tools, ctx: Context, call: ToolCallRequest, scope: object | None, to: Receiver) -> None:
         self._tools = tools
         self._ctx = ctx
         self._call = call
         self._scope = scope
+        self._to = to
         visible = tools.get(call.name, scope)
         self._finalizer = None if visible is None else visible.finalize_content  # PIPE-FINAL-02
         self._result: ToolResult | None = None
@@ -137,7 +138,7 @@ class PendingCall:
             return Allow()
 
         try:
-            answer = self._ctx.waterfall(TOOLS_PRE_EXECUTE, self.execution, allow, scope=self._scope)
+            answer = self._ctx.waterfall(TOOLS_PRE_EXECUTE, self.execution, allow, to=self._to)
             denial = self._denial(await _answer_of(answer, "a listener of tools/pre-execute"))
         except BaseException as error:
             if not is_contained(error):
@@ -181,7 +182,7 @@ class PendingCall:
             return
         self._is_around = True
         try:
-            answer = self._ctx.waterfall(TOOLS_EXECUTE, self.execution, self._run_body, scope=self._scope)
+            answer = self._ctx.waterfall(TOOLS_EXECUTE, self.execution, self._run_body, to=self._to)
             result = self._adopt(await _answer_of(answer, "a listener of tools/execute"))
         except BaseException as error:
             if not is_contained(error):
@@ -293,9 +294,7 @@ class PendingCall:
             return Accept()
 
         try:
-            answer = self._ctx.waterfall(
-                TOOLS_POST_EXECUTE, ToolOutcome(self.execution, result), accept, scope=self._scope
-            )
+            answer = self._ctx.waterfall(TOOLS_POST_EXECUTE, ToolOutcome(self.execution, result), accept, to=self._to)
             decided = self._decided(result, await _answer_of(answer, "a listener of tools/post-execute"))
         except BaseException as error:
             if not is_contained(error):
@@ -347,7 +346,7 @@ class PendingCall:
         if self._finalizer is not None:
             result = self._with_final_content(self._finalizer, result)
         self._result = result
-        self._ctx.emit(TOOLS_RESULT, ToolOutcome(self.execution, result), scope=self._scope)
+        self._ctx.emit(TOOLS_RESULT, ToolOutcome(self.execution, result), to=self._to)
         return result
 
     def _with_final_content(

@@ -8,7 +8,7 @@ from dshcore import eager
 from dshcore.context import Context, Disposer, ServiceKey
 from dshcore.host import is_contained
 from dshcore.json import JsonObject, NotJson, freeze
-from dshcore.scope import Layers, NamedTable
+from dshcore.scope import Layers, NamedTable, scope_target
 from dshcore.tools.definitions import ToolDefinition, check_definition
 from dshcore.tools.errors import DuplicateTool, InvalidTool
 from dshcore.tools.events import TOOLS_CHANGE
@@ -80,7 +80,7 @@ class ToolRegistry:
         """Answer the definition that a scope resolves a name to, if any.
 
         Spec:
-            TOOL-DEF-01, TOOL-SCOPE-01, TOOL-SCOPE-02
+            TOOL-DEF-01, TOOL-SCOPE-01, TOOL-SCOPE-02, TRACE-READ-01
         """
         for layer in reversed(self._layers.visible(scope)):
             definition = layer.tools.get(name)
@@ -140,7 +140,7 @@ class ToolRegistry:
 
     def open(self, call: ToolCallRequest, scope: object | None = None) -> PendingCall:
         """Begin a call whose parts are passed one by one, as `execute` does in a row (PIPE-ORDER-08)."""
-        return PendingCall(self, self._ctx, call, scope)
+        return PendingCall(self, self._ctx, call, scope, scope_target(self._ctx.receiver(TOOLS), scope))
 
     def _schema_of(self, definition: ToolDefinition) -> JsonObject:
         known = self._schemas.get(id(definition))

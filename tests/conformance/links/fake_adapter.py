@@ -159,7 +159,7 @@ def main(behaviour: str, trigger: str = "misbehave") -> None:
             elif behaviour == "no-profile":
                 hello["profiles"] = []
             elif behaviour == "unknown-profile":
-                hello["profiles"] = ["cor", "context"]
+                hello["profiles"] = ["cor", "presets"]
             say(reply(command, result=hello))
         else:
             good(command)

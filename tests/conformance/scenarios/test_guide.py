@@ -31,12 +31,13 @@ def test_the_whole_scenario_holds_on_the_reference() -> None:
 
 def test_the_other_examples_can_be_read() -> None:
     """A list is steps, an object members; put into a scenario, both are accepted."""
-    assert len(BLOCKS) == 3
+    assert len(BLOCKS) == 4
     for block in BLOCKS[1:]:
         part = read_yaml(block, "the page")
         members = {"steps": part} if isinstance(part, list) else part
         assert isinstance(members, dict)
-        whole = {"scenario": "x", "title": "X", "contract": "turn", "model": "gate", **members}
+        world = {} if members.get("profile") == "context" else {"model": "gate"}
+        whole = {"scenario": "x", "title": "X", "contract": "turn", **world, **members}
         assert build_scenario(whole, "the page").worlds
 
 

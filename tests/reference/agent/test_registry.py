@@ -152,7 +152,7 @@ class Factory:
 
 def test_slot_of_the_factory(world: World) -> None:
     """One at a time; cleared by its disposer and by its owner's end, never by a stale disposer (FACT-SET)."""
-    registry, owner = AgentRegistry(), world.root.derive(scope=None, name="owner")
+    registry, owner = AgentRegistry(), world.root.open(scope=None, name="owner")
     options = CreateAgentOptions(session_id="x")
 
     def create() -> BaseException | None:

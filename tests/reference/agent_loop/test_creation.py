@@ -61,7 +61,7 @@ def test_order_of_the_checks(world: World) -> None:
     """Of two broken rules the first in the order is reported, as a rejection (LIFE-CREATE-04)."""
     aborted = CancelSignal()
     aborted.abort("plain")
-    closed = world.root.derive(scope=None, name="closed")
+    closed = world.root.open(scope=None, name="closed")
     world.run(closed.dispose)
     bad_cap = AgentOptions(max_tokens=0)
     bad_seed = [{"type": "x", "seq": 1, "time": 0, "data": None}]

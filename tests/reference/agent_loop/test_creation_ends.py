@@ -232,7 +232,7 @@ def test_signal_is_forgotten_with_the_handle(world: World) -> None:
 @pytest.mark.parametrize("order", ["send first", "close first"])
 def test_closing_in_an_announcement(world: World, closing: str, order: str) -> None:
     """The creation rejects after a paired rollback, and no input that came runs (LIFE-OWN-03, LIFE-PUB-09)."""
-    owner = world.root.derive(scope=None, name="owner")
+    owner = world.root.open(scope=None, name="owner")
     loop = world.root[AGENT_LOOP]._ctx
 
     def close() -> None:
@@ -256,7 +256,7 @@ def test_closing_in_an_announcement(world: World, closing: str, order: str) -> N
 @pytest.mark.parametrize("closing", ["owner", "loop"])
 def test_closing_during_setup(world: World, closing: str) -> None:
     """It ends the creation though setup never settles, and does not hang on it (LIFE-OWN-02, LIFE-OWN-06)."""
-    owner = world.root.derive(scope=None, name="owner")
+    owner = world.root.open(scope=None, name="owner")
     loop = world.root[AGENT_LOOP]._ctx
 
     async def setup(_: Context) -> None:

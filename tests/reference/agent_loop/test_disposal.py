@@ -388,7 +388,7 @@ def test_cancel_of_a_gone_agent_leaves_what_it_left_pending(world: World, agent:
 
 def test_closing_the_owner_tears_its_agents_down(world: World) -> None:
     """Side by side, each in order, and the closing waits for all (LIFE-OWN-01)."""
-    owner = world.root.derive(scope=None, name="owner")
+    owner = world.root.open(scope=None, name="owner")
     slow, fast = world.create("a", owner=owner), world.create("b", owner=owner)
     gate = world.loop.create_future()
     slow.ctx.effect(lambda: gate, label="test")
@@ -423,7 +423,7 @@ def test_closing_the_loop_drains_every_agent(world: World) -> None:
 
 def test_owner_keeps_no_hold_on_the_id(world: World) -> None:
     """Closing an owner later does not touch a newer agent of the id (LIFE-OWN-08)."""
-    owner = world.root.derive(scope=None, name="owner")
+    owner = world.root.open(scope=None, name="owner")
     world.create("a", owner=owner)
     world.dispose()
     world.create("a")
@@ -433,16 +433,16 @@ def test_owner_keeps_no_hold_on_the_id(world: World) -> None:
 
 def test_nothing_is_left_with_the_owner(world: World) -> None:
     """An owner that outlives its agents holds nothing of them."""
-    owner = world.root.derive(scope=None, name="owner")
+    owner = world.root.open(scope=None, name="owner")
     world.create("a", owner=owner)
-    assert len(owner._lifetime._effects) == 1
+    assert len(owner.fiber.effects) == 1
     world.dispose()
-    assert len(owner._lifetime._effects) == 0
+    assert len(owner.fiber.effects) == 0
 
 
 def test_owner_waits_for_a_teardown_in_progress(world: World) -> None:
     """Also for one that was started through the handle (LIFE-OWN-07)."""
-    owner = world.root.derive(scope=None, name="owner")
+    owner = world.root.open(scope=None, name="owner")
     agent = world.create("a", owner=owner)
     gate = world.loop.create_future()
     agent.ctx.effect(lambda: gate, label="test")

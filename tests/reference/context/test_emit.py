@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from dshcore.context import Context
+from dshcore.context import CarrierMissing, Context
 from dshcore.events import Emit
 from dshcore.settling import SettlingLoop
 
@@ -18,9 +18,9 @@ class Told:
     subject: str
 
 
-TOLD: Final = Emit[str]("told")
-CONTAINED: Final = Emit[Told]("thing/told", contained=True, report='thing "{payload.subject}": {name}')
-GLOBAL: Final = Emit[str]("global", scoped=False)
+TOLD: Final = Emit[str]("told", scoped=False)
+CONTAINED: Final = Emit[Told]("thing/told", scoped=False, contained=True, report='thing "{payload.subject}": {name}')
+SCOPED: Final = Emit[str]("scoped")
 
 
 def fail(_: object) -> None:
@@ -49,13 +49,13 @@ class Ear:
 def test_listeners_are_called_in_order_and_answers_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
     """EVT-EMIT-01, EVT-ON-01: registration order, whatever the context; prepended ones go before earlier prepended."""
     root, ear = Context(), Ear()
-    other = root.derive(scope="other")
+    other = root.open(scope="other")
     root.on(TOLD, lambda _: (ear("a")(_), True))
     other.on(TOLD, ear("b"))
     root.on(TOLD, ear("p1"), prepend=True)
     root.on(TOLD, ear("c"))
     other.on(TOLD, ear("p2"), prepend=True)
-    root.emit(TOLD, "x", scope="other")
+    root.emit(TOLD, "x")
     assert ear.heard == [(name, "x") for name in ("p2", "p1", "a", "b", "c")]
     assert caplog.messages == []
 
@@ -221,7 +221,7 @@ def test_an_asynchronous_listener_is_kept_alive_until_it_ends(loop: SettlingLoop
     assert event is not None
     event.set()
     loop.settle()
-    assert not root._listeners._unawaited
+    assert not root._app.listeners._unawaited
 
 
 def test_any_awaitable_is_run(loop: SettlingLoop, caplog: pytest.LogCaptureFixture) -> None:
@@ -276,56 +276,19 @@ def test_an_asynchronous_listener_without_a_loop_is_reported(caplog: pytest.LogC
     assert caplog.messages == ["told listener rejected: RuntimeError: no running event loop"]
 
 
-@pytest.mark.parametrize(
-    ("about", "expected"),
-    [("a", ["a", "everywhere", "plain"]), ("b", ["b", "everywhere", "plain"]), (None, ["everywhere", "plain"])],
-)
-def test_a_listener_of_a_scope_hears_what_is_about_that_scope(about: str | None, expected: list[str]) -> None:
-    """EVENTS-SCOPE-01, EVT-FILT-01, EVT-FILT-02: where it was registered decides, not where the event is dispatched."""
+def test_an_event_about_a_scope_has_to_say_which() -> None:
+    """SCOPE-CHECK-01: without a carrier nobody is called."""
     root, ear = Context(), Ear()
-    a, b = root.derive(scope="a"), root.derive(scope="b")
-    a.on(TOLD, ear("a"))
-    b.on(TOLD, ear("b"))
-    a.on(TOLD, ear("everywhere"), global_=True)
-    root.on(TOLD, ear("plain"))
-    for ctx in (root, a, b):
-        ear.heard.clear()
-        ctx.emit(TOLD, "x", scope=about)
-        assert ear.names == expected
-
-
-def test_a_dispatch_is_about_its_contexts_scope_unless_it_says_otherwise() -> None:
-    root, ear = Context(), Ear()
-    a = root.derive(scope="a")
-    a.on(TOLD, ear("a"))
-    a.emit(TOLD, "x")
-    root.emit(TOLD, "y")
-    assert ear.heard == [("a", "x")]
-
-
-def test_scopes_are_compared_by_identity() -> None:
-    """SCOPE-MINT-04: two equal-looking keys are two scopes; SCOPE-MINT-05: one key may have several contexts."""
-    root, ear = Context(), Ear()
-    one, equal = [1], [1]
-    root.derive(scope=one).on(TOLD, ear("one"))
-    root.derive(scope=equal).on(TOLD, ear("equal"))
-    root.derive(scope=one).on(TOLD, ear("one again"))
-    root.emit(TOLD, "x", scope=one)
-    assert ear.names == ["one", "one again"]
-
-
-def test_an_event_without_scope_reaches_everybody() -> None:
-    root, ear = Context(), Ear()
-    root.derive(scope="a").on(GLOBAL, ear("a"))
-    root.derive(scope="b").on(GLOBAL, ear("b"))
-    root.emit(GLOBAL, "x", scope="a")
-    assert ear.names == ["a", "b"]
+    root.on(SCOPED, ear("a"))
+    with pytest.raises(CarrierMissing, match="scoped was dispatched without a carrier") as missing:
+        root.emit(SCOPED, "x")
+    assert (missing.value.code, ear.heard) == ("INVARIANT", [])
 
 
 def test_listeners_of_an_ended_context_are_silent(loop: SettlingLoop) -> None:
     """EVT-ON-03, CTX-DEAD-01: it refuses registrations and still dispatches."""
     root, ear = Context(), Ear()
-    a = root.derive(scope="a")
+    a = root.open(scope="a")
     a.on(TOLD, ear("a"), global_=True)
     root.on(TOLD, ear("plain"))
 

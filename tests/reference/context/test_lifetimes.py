@@ -10,7 +10,7 @@ from dshcore.events import Emit
 from dshcore.settling import SettlingLoop
 
 CLOCK: Final = ServiceKey[str]("clock")
-TOLD: Final = Emit[str]("told")
+TOLD: Final = Emit[str]("told", scoped=False)
 
 
 class Ledger:
@@ -55,7 +55,7 @@ def dispose(loop: SettlingLoop, ctx: Context) -> "asyncio.Future[None]":
 
 def test_undos_are_started_in_reverse_order_without_waiting(loop: SettlingLoop, ledger: Ledger) -> None:
     """FIBER-DISP-02, FIBER-DISP-03: the end is reached when all have finished."""
-    ctx = Context().derive(scope="s")
+    ctx = Context().open(scope="s")
     ctx.effect(ledger.undo("e1"), label="e1")
     ctx.effect(ledger.blocked("b1"), label="b1")
     ctx.effect(ledger.blocked("b2"), label="b2")
@@ -71,7 +71,7 @@ def test_undos_are_started_in_reverse_order_without_waiting(loop: SettlingLoop, 
 
 def test_disposal_takes_effect_at_once_and_undoes_later(loop: SettlingLoop, ledger: Ledger) -> None:
     """FIBER-DISP-01: registrations are refused when the call returns, undos run after it."""
-    ctx = Context().derive(scope="s")
+    ctx = Context().open(scope="s")
     ctx.effect(ledger.undo("e"), label="e")
 
     async def main() -> None:
@@ -82,7 +82,7 @@ def test_disposal_takes_effect_at_once_and_undoes_later(loop: SettlingLoop, ledg
             lambda: ctx.effect(ledger.undo("late"), label="late"),
             lambda: ctx.on(TOLD, print),
             lambda: ctx.provide(CLOCK, "late"),
-            lambda: ctx.derive(scope="late"),
+            lambda: ctx.open(scope="late"),
             ctx.assert_active,
         ):
             with pytest.raises(InactiveContext, match="cannot create effect on inactive context") as refused:
@@ -98,7 +98,7 @@ def test_disposal_takes_effect_at_once_and_undoes_later(loop: SettlingLoop, ledg
 def test_a_refused_provision_leaves_the_key_free(loop: SettlingLoop) -> None:
     """SCOPE-DISP-03: every registry stays as it was."""
     root = Context()
-    ctx = root.derive(scope="s")
+    ctx = root.open(scope="s")
     dispose(loop, ctx)
     with pytest.raises(InactiveContext):
         ctx.provide(CLOCK, "late")
@@ -110,7 +110,7 @@ def test_a_failing_undo_is_logged_and_stops_nothing(
     loop: SettlingLoop, ledger: Ledger, caplog: pytest.LogCaptureFixture
 ) -> None:
     """FIBER-DISP-04: synchronous or not."""
-    ctx = Context().derive(scope="s")
+    ctx = Context().open(scope="s")
 
     async def fail_later() -> None:
         await asyncio.sleep(0)
@@ -140,7 +140,7 @@ def test_a_failing_undo_is_logged_and_stops_nothing(
 
 def test_a_disposer_works_once(loop: SettlingLoop, ledger: Ledger) -> None:
     """EFFECT-SINGLE-01, EFFECT-RUN-02: a second call answers none at once, and the owner's end does not repeat it."""
-    ctx = Context().derive(scope="s")
+    ctx = Context().open(scope="s")
     quick = ctx.effect(ledger.undo("quick"), label="quick")
     slow = ctx.effect(ledger.blocked("slow"), label="slow")
 
@@ -163,7 +163,7 @@ def test_a_disposer_works_once(loop: SettlingLoop, ledger: Ledger) -> None:
 
 def test_the_end_joins_an_undo_in_progress(loop: SettlingLoop, ledger: Ledger) -> None:
     """EFFECT-SINGLE-02."""
-    ctx = Context().derive(scope="s")
+    ctx = Context().open(scope="s")
     slow = ctx.effect(ledger.blocked("slow"), label="slow")
     loop.call_soon(slow)
     loop.settle()
@@ -177,7 +177,7 @@ def test_the_end_joins_an_undo_in_progress(loop: SettlingLoop, ledger: Ledger) -
 @pytest.mark.parametrize("late", [False, True])
 def test_a_failing_undo_reaches_who_called_its_disposer(loop: SettlingLoop, late: bool) -> None:
     """EFFECT-ERR-01: and the effect counts as undone."""
-    ctx = Context().derive(scope="s")
+    ctx = Context().open(scope="s")
 
     def fail() -> None:
         raise ValueError("no")
@@ -202,7 +202,7 @@ def test_a_failing_undo_reaches_who_called_its_disposer(loop: SettlingLoop, late
 
 
 def test_cancelling_who_waits_does_not_stop_the_undoing(loop: SettlingLoop, ledger: Ledger) -> None:
-    ctx = Context().derive(scope="s")
+    ctx = Context().open(scope="s")
     undo = ctx.effect(ledger.blocked("slow"), label="slow")
     ctx.effect(ledger.blocked("other"), label="other")
     ending = dispose(loop, ctx)
@@ -218,7 +218,7 @@ def test_cancelling_who_waits_does_not_stop_the_undoing(loop: SettlingLoop, ledg
 
 def test_all_calls_answer_the_same_completion(loop: SettlingLoop, ledger: Ledger) -> None:
     """SCOPE-DISP-02."""
-    ctx = Context().derive(scope="s")
+    ctx = Context().open(scope="s")
     ctx.effect(ledger.blocked("slow"), label="slow")
     first, second = dispose(loop, ctx), dispose(loop, ctx)
     assert not first.done()
@@ -235,9 +235,9 @@ def test_all_calls_answer_the_same_completion(loop: SettlingLoop, ledger: Ledger
 
 def test_a_scope_ends_with_its_owner_at_its_place(loop: SettlingLoop, ledger: Ledger) -> None:
     """SCOPE-MINT-03, FIBER-DISP-03: the owner's end waits for the scope's."""
-    owner = Context().derive(scope="owner")
+    owner = Context().open(scope="owner")
     owner.effect(ledger.undo("before"), label="before")
-    inner = owner.derive(scope="inner", name="inner")
+    inner = owner.open(scope="inner", name="inner")
     inner.effect(ledger.blocked("inner"), label="inner")
     owner.effect(ledger.undo("after"), label="after")
     ending = dispose(loop, owner)
@@ -250,8 +250,8 @@ def test_a_scope_ends_with_its_owner_at_its_place(loop: SettlingLoop, ledger: Le
 
 
 def test_an_owner_joins_the_end_of_a_scope_that_is_ending(loop: SettlingLoop, ledger: Ledger) -> None:
-    owner = Context().derive(scope="owner")
-    inner = owner.derive(scope="inner")
+    owner = Context().open(scope="owner")
+    inner = owner.open(scope="inner")
     inner.effect(ledger.blocked("inner"), label="inner")
     dispose(loop, inner)
     ending = dispose(loop, owner)
@@ -267,22 +267,22 @@ def test_what_was_undone_is_forgotten_by_its_owner(loop: SettlingLoop) -> None:
     def fail() -> None:
         raise ValueError("no")
 
-    dispose(loop, owner.derive(scope="s"))
+    dispose(loop, owner.open(scope="s"))
     owner.on(TOLD, print)()
     with pytest.raises(ValueError, match="no"):
         owner.effect(fail, label="failing")()
-    assert not owner._lifetime._effects
+    assert len(owner.fiber.effects) == 0
 
 
 def test_a_scope_that_is_not_owned_outlives_the_context_it_was_derived_from(loop: SettlingLoop, ledger: Ledger) -> None:
-    owner = Context().derive(scope="owner")
-    inner = owner.derive(scope="inner", owned=False)
+    owner = Context().open(scope="owner")
+    inner = owner.open(scope="inner", owned=False)
     dispose(loop, owner)
     inner.effect(ledger.undo("inner"), label="inner")
     dispose(loop, inner)
     assert ledger.rows == ["inner"]
     with pytest.raises(InactiveContext):
-        owner.derive(scope="late", owned=False)
+        owner.open(scope="late", owned=False)
 
 
 def test_the_root_stays_usable(loop: SettlingLoop, ledger: Ledger) -> None:
@@ -298,8 +298,8 @@ def test_the_root_stays_usable(loop: SettlingLoop, ledger: Ledger) -> None:
 
 
 def test_ending_needs_a_loop_and_says_so_before_it_changes_anything(loop: SettlingLoop) -> None:
-    owner = Context().derive(scope="owner")
-    ctx = owner.derive(scope="s")
+    owner = Context().open(scope="owner")
+    ctx = owner.open(scope="s")
     with pytest.raises(RuntimeError, match="no running event loop"):
         ctx.dispose()
     assert ctx.active
@@ -310,9 +310,9 @@ def test_ending_needs_a_loop_and_says_so_before_it_changes_anything(loop: Settli
 def test_a_service_is_found_everywhere_until_it_is_withdrawn(loop: SettlingLoop) -> None:
     """CTX-PROVIDE-01: by its disposer, or by its provider's end; then somebody else can provide it."""
     root = Context()
-    provider, other = root.derive(scope="p", name="provider"), root.derive(scope="o")
+    provider, other = root.open(scope="p", name="provider"), root.open(scope="o")
     withdraw = provider.provide(CLOCK, "one")
-    assert other[CLOCK] == root[CLOCK] == "one"
+    assert other.get(CLOCK) == root[CLOCK] == "one"
     withdraw()
     assert root.get(CLOCK) is None
     provider.provide(CLOCK, "two")
@@ -326,7 +326,7 @@ def test_a_service_is_found_everywhere_until_it_is_withdrawn(loop: SettlingLoop)
 def test_a_key_has_one_provider() -> None:
     """CTX-PROVIDE-02: the first provision stays."""
     root = Context()
-    root.derive(scope="p", name="provider").provide(CLOCK, "one")
+    root.open(scope="p", name="provider").provide(CLOCK, "one")
     with pytest.raises(ServiceTaken, match='service "clock" has been registered at <provider>'):
         root.provide(CLOCK, "two")
     assert root[CLOCK] == "one"
@@ -335,7 +335,7 @@ def test_a_key_has_one_provider() -> None:
 def test_a_service_of_an_ending_provider_is_not_found(loop: SettlingLoop, ledger: Ledger) -> None:
     """CTX-GET-01: from the moment the end begins."""
     root = Context()
-    provider = root.derive(scope="p")
+    provider = root.open(scope="p")
     provider.provide(CLOCK, "one")
     provider.effect(ledger.blocked("slow"), label="slow")
 

@@ -45,7 +45,7 @@ class Bench:
         self.root = Context()
         self.llm = LlmRuntime(self.root)
         self.shown: list[list[str]] = []
-        self.root.derive(scope="elsewhere").on(ADAPTERS_UPDATED, lambda _: self.shown.append(self.ids))
+        self.root.open(scope="elsewhere").on(ADAPTERS_UPDATED, lambda _: self.shown.append(self.ids))
 
     @property
     def ids(self) -> list[str]:
@@ -114,7 +114,7 @@ def test_registering_is_all_or_nothing(bench: Bench, routes: list[str], code: st
 
 def test_a_registration_ends_with_its_owner(bench: Bench, loop: SettlingLoop) -> None:
     """ADAPTER-DISPOSE-01."""
-    owner = bench.root.derive(scope="plugin")
+    owner = bench.root.open(scope="plugin")
     registration = bench.llm.register(owner, ["a"], Silent())
 
     async def main() -> None:

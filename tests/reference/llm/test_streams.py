@@ -134,7 +134,7 @@ def test_listeners_run_inside_the_call_and_the_adapter_at_the_first_pull(bench: 
         return listen
 
     bench.root.on(LLM_STREAM, listener("a"))
-    bench.root.derive(scope="agent").on(LLM_STREAM, listener("b"))
+    bench.root.open(scope="agent").on(LLM_STREAM, listener("b"))
     bench.root.on(LLM_STREAM, listener("c"), prepend=True)
     stream = bench.llm.stream(request())
     assert heard == ["c", "a", "b"]

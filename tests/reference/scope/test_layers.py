@@ -7,13 +7,17 @@ import pytest
 from tests.reference.world import World
 
 from dshcore.context import Context, Disposer, InactiveContext
-from dshcore.scope import Layers, ListTable, NamedTable, scope_chain
+from dshcore.scope import Layers, ListTable, NamedTable, bind_scope_parent
 
 
 @dataclass
 class Layer:
     named: NamedTable[int] = field(default_factory=NamedTable[int])
     listed: ListTable[int] = field(default_factory=ListTable[int])
+
+
+class Key:
+    """A key by identity."""
 
 
 class Registry:
@@ -24,6 +28,7 @@ class Registry:
         self.changes: list[list[str]] = []
         self.refuse: Callable[[], None] = lambda: None
         self.layers = Layers(self._make, self._changed)
+        self.notify = True
 
     def _make(self) -> Layer:
         self.made += 1
@@ -37,7 +42,9 @@ class Registry:
         return list(self.layers.merge(key, lambda layer: layer.named))
 
     def add(self, owner: Context, name: str, value: int = 0) -> Disposer:
-        return self.layers.register(owner, lambda layer: layer.named.insert(name, value), label=name)
+        return self.layers.register(
+            owner, lambda layer: layer.named.insert(name, value), label=name, notify=self.notify
+        )
 
 
 @pytest.fixture
@@ -46,28 +53,42 @@ def registry() -> Registry:
 
 
 def scoped(world: World, key: object) -> Context:
-    context: Context = world.run(lambda: world.root.derive(scope=key))
+    context: Context = world.run(lambda: world.root.open(scope=key))
     return context
-
-
-def test_a_scope_stands_alone() -> None:
-    """Its chain is itself; no scope has none."""
-    key = object()
-    assert (scope_chain(key), scope_chain(None)) == ((key,), ())
 
 
 def test_layers_come_and_go_with_their_entries(world: World, registry: Registry) -> None:
     """The first registration makes one, reading never does (LAYER-STORE-01); `peek` is exact (LAYER-STORE-02)."""
-    key = object()
+    key, below = Key(), Key()
+    bind_scope_parent(below, key)
     owner = scoped(world, key)
     assert registry.names(key) == []
+    assert registry.layers.chain_layers(below) == ()
     assert (registry.made, registry.layers.peek(key), registry.layers.peek(None)) == (1, None, None)
     first, second = registry.add(owner, "a"), registry.add(owner, "b")
     assert registry.made == 2
     world.run(first)
     assert registry.layers.peek(key) is not None
+    assert (registry.layers.peek(below), len(registry.layers.chain_layers(below))) == (None, 1)
     world.run(second)
     assert registry.layers.peek(key) is None
+    assert registry.made == 2
+
+
+def test_a_layer_is_dropped_when_all_its_tables_are_empty(world: World, registry: Registry) -> None:
+    """LAYER-RECL-01: and not before; the global one never is."""
+    key = Key()
+    owner = scoped(world, key)
+    named = registry.add(owner, "a")
+    listed = registry.layers.register(owner, lambda layer: layer.listed.append(1), label="one")
+    layer = registry.layers.peek(key)
+    world.run(named)
+    assert registry.layers.peek(key) is layer
+    world.run(listed)
+    assert registry.layers.peek(key) is None
+    everybodys = registry.layers.global_
+    world.run(registry.add(world.root, "a"))
+    assert registry.layers.global_ is everybodys
 
 
 def test_the_nearest_entry_wins_in_the_place_of_the_one_it_hides(world: World, registry: Registry) -> None:
@@ -86,6 +107,24 @@ def test_the_nearest_entry_wins_in_the_place_of_the_one_it_hides(world: World, r
     assert registry.names() == ["b", "a"]
 
 
+def test_the_nearest_of_a_chain_wins(world: World, registry: Registry) -> None:
+    """LAYER-MERGE-01, LAYER-MERGE-02: a shadowing entry takes the place of the one it hides."""
+    ancestor, key = Key(), Key()
+    bind_scope_parent(key, ancestor)
+    for name in ("a", "b"):
+        registry.add(world.root, name, 1)
+    for name in ("d", "a"):
+        registry.add(scoped(world, ancestor), name, 2)
+    registry.add(scoped(world, key), "c", 3)
+    own = registry.add(scoped(world, key), "a", 3)
+    merged = registry.layers.merge(key, lambda layer: layer.named)
+    assert list(merged.items()) == [("a", 3), ("b", 1), ("d", 2), ("c", 3)]
+    world.run(own)
+    assert registry.layers.merge(key, lambda layer: layer.named)["a"] == 2
+    assert merged["a"] == 3, "LAYER-MERGE-03: a view is a snapshot"
+    assert registry.names(None) == ["a", "b"]
+
+
 def test_scopes_are_told_apart_by_identity(world: World, registry: Registry) -> None:
     """Equal keys are two scopes."""
     one, other = ["same"], ["same"]
@@ -94,19 +133,22 @@ def test_scopes_are_told_apart_by_identity(world: World, registry: Registry) -> 
 
 
 def test_equal_entries_of_a_list_count_separately(world: World, registry: Registry) -> None:
-    """Each is lifted by its own disposer."""
+    """LAYER-ENTRY-01: each is lifted by its own disposer."""
     first, second = (
         registry.layers.register(world.root, lambda layer: layer.listed.append(1), label="one") for _ in range(2)
     )
     world.run(first)
-    assert [layer.listed.entries() for layer in registry.layers.visible(None)] == [(1,)]
+    assert [tuple(layer.listed.entries()) for layer in registry.layers.visible(None)] == [(1,)]
     world.run(second)
     assert registry.layers.visible(None)[0].listed.is_empty
 
 
 def test_a_change_is_told_when_it_shows(world: World, registry: Registry) -> None:
-    """After the insertion and after the removal (LAYER-EFF-01)."""
+    """After the insertion and after the removal (LAYER-EFF-01); or not at all."""
     world.run(registry.add(world.root, "a"))
+    assert registry.changes == [["a"], []]
+    registry.notify = False
+    world.run(registry.add(world.root, "b"))
     assert registry.changes == [["a"], []]
 
 
@@ -136,7 +178,7 @@ def test_a_removal_cannot_be_vetoed(world: World, registry: Registry) -> None:
 
 
 def test_what_cannot_be_filed_leaves_nothing(world: World, registry: Registry) -> None:
-    """Neither a layer nor a notification; an ended owner is refused before."""
+    """LAYER-RECL-02: neither a layer nor a notification; an ended owner is refused before."""
     key = object()
     owner = scoped(world, key)
 
@@ -146,6 +188,11 @@ def test_what_cannot_be_filed_leaves_nothing(world: World, registry: Registry) -
     with pytest.raises(ValueError, match="no"):
         registry.layers.register(owner, fail, label="x")
     assert (registry.layers.peek(key), registry.changes) == (None, [])
+    registry.add(owner, "a")
+    layer = registry.layers.peek(key)
+    with pytest.raises(ValueError, match="no"):
+        registry.layers.register(owner, fail, label="x")
+    assert (registry.layers.peek(key), registry.names(key)) == (layer, ["a"])
     world.run(owner.dispose)
     with pytest.raises(InactiveContext):
         registry.layers.register(owner, fail, label="x")

@@ -132,7 +132,7 @@ def test_scope_is_fixed_by_entering(world: World, store: SessionStore) -> None:
     heard: list[str] = []
 
     def scope(name: str) -> Context:
-        made = world.root.derive(scope=object(), name=name)
+        made = world.root.open(scope=object(), name=name)
         made.on(SESSION_EVENT, lambda p: heard.append(f"{name} {p.event['type']}"))
         return made
 

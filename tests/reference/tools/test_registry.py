@@ -169,7 +169,7 @@ def test_a_disposer_takes_back_its_own_registration(world: World, tools: Toolbox
 
 def test_tools_end_with_their_owner(world: World, tools: Toolbox) -> None:
     """Newest first, one change each; registering through the ended owner is refused (TOOL-DISPOSE-02, -03)."""
-    owner = world.run(lambda: world.root.derive(scope=None, name="plugin"))
+    owner = world.run(lambda: world.root.open(scope=None, name="plugin"))
     tools.add("p1", owner=owner)
     tools.add("p2", owner=owner)
     seen: list[list[str]] = []

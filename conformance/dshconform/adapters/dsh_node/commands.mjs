@@ -1,12 +1,13 @@
 // The one table of operations, and how a command is executed: at the top, in bursts and in scripts alike.
 import { foldConsumedWork } from '@deepseek-ai/dsh-agent'
+import { CONTEXT, OWNERS, disposed } from './context_commands.mjs'
 import { ANSWERS, Part, callable, invoke, listener, shown } from './functions.mjs'
 import { KINDS } from './kinds.mjs'
 import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
-import { Fault, assign, at, isAwaitable, read, showResult, thrown } from './values.mjs'
+import { Fault, assign, at, read, showResult, thrown } from './values.mjs'
 
 /** What an asynchronous operation answers: the awaitable, how its value is shown, and what the call answered. */
-class Started {
+export class Started {
   constructor(promise, { value = (settled) => settled, result = null } = {}) {
     Object.assign(this, { promise, value, result })
   }
@@ -72,7 +73,7 @@ function readArgs(args, frame) {
   return { ...(answersGate ? values : read(values, frame)), do: script }
 }
 
-const refer = (object, world) =>
+export const refer = (object, world) =>
   (object === undefined ? null : world.names.get(object) ?? { other: object.id ?? object.name })
 const nothing = () => undefined
 
@@ -107,11 +108,13 @@ const controller = (world, name) => {
 }
 
 /** Keep a disposer under its name. */
-const owned = (world, name, disposer) => {
+export const owned = (world, name, disposer) => {
   world.disposers.set(name, disposer)
 }
 
 const OPERATIONS = {
+  ...OWNERS,
+  ...CONTEXT,
   burst({ do: script }, frame) {
     if (!Array.isArray(script)) throw new Fault('a burst needs "do", a list of commands')
     const prefix = frame.at === undefined ? '' : `${frame.at}.`
@@ -123,17 +126,19 @@ const OPERATIONS = {
   },
   undo({ of, task }, { world }) {
     if (!world.disposers.has(of)) throw new Fault(`there is no disposer "${of}"`)
-    const answer = world.disposers.get(of)()
-    return isAwaitable(answer) ? new Started(Promise.resolve(answer), { result: 'awaitable' }) : 'nothing'
+    return disposed(world.disposers.get(of)())
   },
   listen({ as, event, fn, prepend, global, once, in: place }, { world }) {
     const context = world.context(place)
     const listen = once ? context.once : context.on
     owned(world, as, listen.call(context, event, listener(world, fn, event), { prepend, global }))
   },
-  effect({ as, undo, in: place }, { world }) {
-    const cleanup = callable(world, undo, KINDS.undo(as))
-    owned(world, as, world.context(place).effect(() => cleanup, as))
+  effect({ as, undo, body, async: waits, task, in: place }, { world }) {
+    const cleanup = undo === undefined ? undefined : callable(world, undo, KINDS.undo(as))
+    const run = body === undefined ? () => cleanup : callable(world, body, KINDS.effect(as, waits))
+    const disposer = world.context(place).effect(run, as)
+    owned(world, as, disposer)
+    return task === undefined ? undefined : new Started(Promise.resolve(disposer).then(nothing))
   },
   'signal.new'({ signal: name }, { world }) {
     const made = new AbortController()

@@ -50,7 +50,8 @@ export function invoke(world, part, kind, args) {
   const script = part.scriptOf(call.n)
   follow(call)
   if (script[0]?.do !== 'gate') world.row({ on: 'script', ...callRow(call) })
-  return kind.streams ? openStream(call, script) : drive(call, play(call, script))
+  if (kind.streams) return openStream(call, script)
+  return yields(script) ? handOver(call, script) : drive(call, play(call, script))
 }
 
 const ofCall = ({ part, n }) => ({ part: part.name, n })
@@ -107,6 +108,32 @@ function drive(call, script) {
   return step.done ? end(step) : wait(script, step).then(end, failed)
 }
 
+const yields = (script) => script.some((action) => action.do === 'yield')
+const mayWait = (action) => action.do === 'gate' || action.do === 'pause' || action.await === true
+
+/** Run a script that yields, as it is asked for one thing after the other: an iterator, where it waits a later one. */
+function handOver(call, script) {
+  const steps = play(call, script)
+  const item = ({ done, value }) => ({ done, value: done ? value?.answer : value.yielded })
+  const failed = (error) => {
+    call.world.faultOrThrow(error)
+    return { done: true, value: undefined }
+  }
+  if (script.some(mayWait)) {
+    if (!call.kind.waits) throw new Fault(`a ${call.kind.name} function cannot wait`)
+    const next = async () => item(await wait(steps, steps.next(), (step) => step !== undefined && 'yielded' in step))
+    return { [Symbol.asyncIterator]: () => ({ next: () => next().catch(failed) }) }
+  }
+  const next = () => {
+    try {
+      return item(steps.next())
+    } catch (error) {
+      return failed(error)
+    }
+  }
+  return { [Symbol.iterator]: () => ({ next }) }
+}
+
 /** Go on with a script that waits, until it ends or `until` likes what it yields. One wait is one tick. */
 export async function wait(script, step, until = () => false) {
   while (!step.done && !until(step.value)) {
@@ -143,7 +170,9 @@ export function* play(call, script, prefix = '', stream = undefined) {
     else if (action.do === 'defer') defer(call, action, frame.at)
     else if (action.do === 'context' && call.run !== undefined) call.run.deferContext(read(action.message, frame))
     else if (action.do === 'conclude' && call.run !== undefined) call.run.concludeTurn()
-    else if (action.do === 'set') setField(call, action, frame)
+    else if (action.do === 'yield' && call.kind.owns !== undefined) {
+      yield { yielded: readAnswer(call, action.value, frame) }
+    } else if (action.do === 'set') setField(call, action, frame)
     else if (action.do === 'chunk' && stream !== undefined) yield { chunk: read(action.chunk, frame) }
     else if (action.do === 'chunks' && stream !== undefined) {
       for (const chunk of action.list) yield { chunk: read(chunk, frame) }
@@ -222,11 +251,14 @@ function callNext(call, frame, { args = [], keep }) {
   return entry
 }
 
-/** Read what ends a call; the commit that a setup answers is a function too. */
+/** Read what ends a call, or what it hands over: the commit of a setup and the undo of a body are functions too. */
 function readAnswer(call, value, frame) {
   const answer = value === undefined ? undefined : read(value, frame)
   if (call.kind === KINDS.setup && answer?.commit instanceof FunctionSpec) {
     answer.commit = callable(call.world, answer.commit, KINDS.commit(call.agent))
+  }
+  if (call.kind.owns !== undefined && answer instanceof FunctionSpec) {
+    return callable(call.world, answer, KINDS.undo(call.kind.owns(call.fields)))
   }
   return answer
 }

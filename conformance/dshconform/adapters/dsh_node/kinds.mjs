@@ -80,11 +80,16 @@ export const EVENTS = {
   'session/flush': awaited(ofSession),
 }
 
+const isNoFunction = (arg) => typeof arg !== 'function'
+
+/** Behind this the framework keeps the service itself, where it hands over the view of one context. */
+const ORIGINAL = Symbol.for('cordis.original')
+
 /** The kind of a listener: one of the table, or one that shows whatever it is called with. */
 export const eventKind = (name) => ({
   name,
   ...(EVENTS[name] ?? awaited((...args) => ({
-    fields: { args: args.filter((arg) => typeof arg !== 'function') },
+    fields: { args: args.filter(isNoFunction) },
     next: args.findLast((arg) => typeof arg === 'function'),
   }))),
 })
@@ -123,6 +128,33 @@ export const KINDS = {
   },
   run: { name: 'run', reading: bare, waits: true },
   undo: (of) => ({ name: 'undo', reading: () => ({ fields: { of } }), waits: true }),
+  /** What may own something: `owns` is what the undos in it are told that they undo. */
+  body: (world) => ({
+    name: 'body',
+    reading: ({ fiber }, config) => ({ fields: { owner: world.places.owner(fiber), config } }),
+    waits: true,
+    owns: ({ owner }) => owner,
+  }),
+  effect: (of, waits = false) => ({ name: 'effect', reading: () => ({ fields: { of } }), waits, owns: () => of }),
+  filter: {
+    name: 'filter',
+    reading: (context, receiver) => ({ fields: { context, receiver } }),
+    waits: false,
+    pass: () => false,
+  },
+  observer: {
+    name: 'observer',
+    reading: (mode, name, args, receiver) => ({
+      fields: { mode, name, receiver: receiver?.[ORIGINAL] ?? receiver ?? undefined, args: args.filter(isNoFunction) },
+    }),
+    waits: false,
+  },
+  default: {
+    name: 'default',
+    reading: (...args) => ({ fields: { args: args.filter(isNoFunction) } }),
+    waits: true,
+    pass: () => undefined,
+  },
   maintenance: (agent) => ({ name: 'maintenance', reading: signalOnly(agent), waits: true }),
   setup: { name: 'setup', reading: (context) => ({ fields: {}, agent: context.agent }), waits: true },
   commit: (agent) => ({ name: 'commit', reading: () => ({ fields: {}, agent }), waits: true }),

@@ -55,7 +55,7 @@ export function show(value, world, stack = []) {
       return world.token(value)
   }
   if (value === null) return null
-  if (Context.is(value)) return special('context')
+  if (Context.is(value)) return world?.names.get(value) ?? special('context')
   if (value instanceof Unprintable) return special('unprintable')
   const subject = nameOf(value, world)
   if (subject !== undefined) return subject

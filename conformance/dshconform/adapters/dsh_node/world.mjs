@@ -10,6 +10,7 @@ import ToolRuntime from '@deepseek-ai/dsh-tools'
 import { execute } from './commands.mjs'
 import { Part, fail } from './functions.mjs'
 import { EVENTS, showFields } from './kinds.mjs'
+import { Places } from './places.mjs'
 import { openStream } from './streams.mjs'
 import { Fault, isAgent, nameOf, show, thrown } from './values.mjs'
 
@@ -53,10 +54,13 @@ export class World {
 
   /** Compose what `config` says; fails as the implementation does. */
   async open(config) {
-    const { without = [], maxParallelToolCalls: _cap, prompt: _prompt, ...others } = config
+    const { without = [], bare = false, maxParallelToolCalls: _cap, prompt: _prompt, ...others } = config
     const unknown = [...Object.keys(others), ...without.filter((part) => !(part in PARTS))]
     if (unknown.length > 0) throw new Fault(`this adapter cannot open a world with "${unknown[0]}"`)
+    this.places = new Places(this)
     this.#observe()
+    this.root.fiber._disposables.clear() // as the framework does: what observes it outlives a disposal of the root
+    if (bare) return
     for (const [name, [part, options]] of Object.entries(PARTS)) {
       if (!without.includes(name)) await this.root.plugin(part, options(config))
     }
@@ -180,15 +184,16 @@ export class World {
     return session
   }
 
-  /** The agent that a place names; nothing for the root. */
+  /** The scope key that a place names: an agent, or one of the suite's own; nothing for the root. */
   scope(place = 'root') {
     if (place === 'root') return undefined
+    if (typeof place === 'string') return this.places.key(place)
     if (typeof place === 'object' && place !== null && 'agent' in place) return this.agent(place.agent)
     throw new Fault(`there is no context ${JSON.stringify(place)}`)
   }
 
   /** The context through which a command goes. */
-  context(place) {
-    return this.scope(place)?.ctx ?? this.root
+  context(place = 'root') {
+    return typeof place === 'string' ? this.places.context(place) : this.scope(place).ctx
   }
 }

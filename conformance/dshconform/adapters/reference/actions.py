@@ -68,8 +68,14 @@ def step(call: "Call", action: JsonMap, place: Place) -> Ending | None:
     return None
 
 
-async def wait(call: "Call", action: JsonMap, place: Place) -> Fail | None:
+async def wait(call: "Call", action: JsonMap, place: Place, following: Next | None = None) -> Fail | None:
     """Run an action that waits, a `gate` aside.
+
+    Args:
+        call: Whose action it is.
+        action: The action.
+        place: Where it stands.
+        following: The `next` that it has called already, if it has.
 
     Returns:
         How it fails the call, if it does.
@@ -80,7 +86,7 @@ async def wait(call: "Call", action: JsonMap, place: Place) -> Fail | None:
                 await asyncio.sleep(0)
             return None
         case "next":
-            following = call_next(call, action)
+            following = following or call_next(call, action)
             while following.ending is None:
                 await _finish(following.future)
             return following.ending if isinstance(following.ending, Fail) else None

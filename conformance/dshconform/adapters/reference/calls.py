@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from dshconform.adapters.reference import paths
-from dshconform.adapters.reference.actions import run_commands, step, wait, waits
+from dshconform.adapters.reference.actions import call_next, run_commands, step, wait, waits
 from dshconform.adapters.reference.endings import PASS, Answer, Ending, Fail, Kind, Next, Pass, Settled, ending_of
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.paths import MISSING
@@ -29,9 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The script has come to an action that waits."""
+    """The script has come to an action that waits.
+
+    Attributes:
+        index: Which one.
+        following: The `next` that it has called already, where only the answer told that it has to be waited for.
+    """
 
     index: int
+    following: Next | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +173,12 @@ class Call:
         if self.function.auto and self.signal is not None and self.signal.aborted:
             self._fail_with(self.signal)
 
+    async def wait_at_gate(self) -> object:
+        """Wait for the suite from here on, and answer what it says."""
+        self._future = self.world.loop.create_future()
+        self.open_gate()
+        return await self._future
+
     def end(self, ending: Answer | Fail) -> None:
         """End a call that waits. What the implementation no longer waits for is not delivered."""
         if self.ended:
@@ -206,7 +218,7 @@ class Call:
                 if action.get("do") == "gate":
                     self.open_gate()
                     return
-                failed = await wait(self, action, self.place.inside(reached.index))
+                failed = await wait(self, action, self.place.inside(reached.index), reached.following)
                 reached = self._walk(reached.index + 1) if failed is None else failed
         except Fault as fault:
             self.world.fault(fault)
@@ -228,9 +240,15 @@ class Call:
         """Run actions up to one that waits, or one that ends the call."""
         while index < len(self.script):
             action = self.script[index]
-            if waits(self, action):
+            if self.kind.either and action.get("do") == "next":
+                following = call_next(self, action)
+                if following.ending is None:
+                    return Waiting(index, following)
+                ending: Ending | None = following.ending if isinstance(following.ending, Fail) else None
+            elif waits(self, action):
                 return Waiting(index)
-            ending = step(self, action, self.place.inside(index))
+            else:
+                ending = step(self, action, self.place.inside(index))
             if ending is not None:
                 return ending
             index += 1

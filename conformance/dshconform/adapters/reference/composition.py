@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dshconform.adapters.reference import tool_forms
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.observe import observe
+from dshconform.adapters.reference.owners import Owners
 from dshconform.adapters.reference.prompt_forms import read_options, show_assembly
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import Json, JsonMap
@@ -46,6 +47,7 @@ class Composition:
         self._tools: Final[dict[str, ToolDefinition]] = {}
         self.models: Final[dict[str, SuiteModel]] = {}
         self.root: Final[Context] = _compose(config)
+        self.owners: Final = Owners(world, self.root)
         observe(world, self)
 
     # --- names ---------------------------------------------------------------------------------------------------
@@ -96,6 +98,12 @@ class Composition:
         entry = self._names.get(id(subject))
         return {"other": subject.id} if entry is None else entry[1]
 
+    def refer_key(self, key: object) -> Json:
+        """What a result calls a scope key: the name of that very object, or that it is another one."""
+        if isinstance(key, Agent):
+            return self.refer(key)
+        return self.owners.name_of(key) or {"other": str(key)}
+
     def bind_tool(self, name: str, definition: ToolDefinition) -> None:
         """Let a name stand for a definition."""
         self._tools[name] = definition
@@ -116,14 +124,14 @@ class Composition:
             Fault: It names none.
         """
         match where:
-            case "root":
-                return self.root
+            case str():
+                return self.owners.context(where)
             case {"agent": which}:
                 return self.agent(which).ctx
-        raise Fault(f"there is no context {where!r}: 'root' and {{'agent': name}} are offered")
+        raise Fault(f"there is no context {where!r}: a name or {{'agent': name}} is wanted")
 
-    def scope(self, where: object) -> Agent | None:
-        """The scope that `scope` names; none for the root.
+    def scope(self, where: object) -> object | None:
+        """The scope key that `scope` names: an agent, or one of the suite's own; none for the root.
 
         Raises:
             Fault: It names none.
@@ -131,9 +139,11 @@ class Composition:
         match where:
             case "root":
                 return None
+            case str():
+                return self.owners.scope_key(where)
             case {"agent": which}:
                 return self.agent(which)
-        raise Fault(f"there is no scope {where!r}: 'root' and {{'agent': name}} are offered")
+        raise Fault(f"there is no scope {where!r}: a name or {{'agent': name}} is wanted")
 
     def agent(self, which: object) -> Agent:
         """The agent of a name, else of an id; an agent stands for itself.
@@ -194,7 +204,7 @@ class Composition:
             case Agent() | Session():
                 return self.name(value)
             case Context():
-                return value.name
+                return self.owners.name_of(value) or value.name
             case GenerateOptions():
                 return self._world.show(value.to_json())
             case Enter():
@@ -209,7 +219,7 @@ class Composition:
                 return self._world.show(show_assembly(value))
             case _:
                 members = tool_forms.show(value)
-                return None if members is None else self._world.show(members)
+                return self.owners.name_of(value) if members is None else self._world.show(members)
 
     def _show_signal(self, signal: CancelSignal) -> Json:
         name = next((name for name, known in self._world.names.signals.items() if known is signal), None)
@@ -220,9 +230,11 @@ class Composition:
 
 
 def _compose(config: JsonMap) -> Context:
-    unknown = config.keys() - {"without", "maxParallelToolCalls", "prompt"}
+    unknown = config.keys() - {"without", "bare", "maxParallelToolCalls", "prompt"}
     if unknown:
         raise Fault(f"world.open: config {min(unknown)!r} is not offered by this adapter")
+    if config.get("bare") is True:
+        return Context()
     without = config.get("without", ())
     if not isinstance(without, Sequence) or not _CONFIGURABLE.issuperset(without):
         raise Fault(

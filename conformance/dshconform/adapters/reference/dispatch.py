@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Final
 
 from dshconform.adapters.reference.commands import Arguments, Operation, Started, perform
+from dshconform.adapters.reference.context_operations import CONTEXT_OPERATIONS, OWNER_OPERATIONS
 from dshconform.adapters.reference.endings import Answer, Fail, Settled
 from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.gates import ANSWERS
@@ -47,6 +48,8 @@ TABLE: Final[Mapping[str, Operation]] = {
     "run": Operation(run, ("task", "do")),
     **CORE,
     **TOOL_OPERATIONS,
+    **OWNER_OPERATIONS,
+    **CONTEXT_OPERATIONS,
     **KEPT,
     **ANSWERS,
 }

@@ -22,6 +22,8 @@ class Kind:
         passing: What it answers when it passes; a function that has a `next` answers that instead.
         answer: Makes of the suite's value, in an answer of this call, what the implementation expects.
         item: The same for an item of a stream.
+        either: Whether its `next` may answer an awaitable, or the value itself, so that only the answer tells.
+        owns: Whether it hands over what it owns: then a script that yields is an iterator.
         actions: What its calls can do besides: the actions that make sense for this kind alone, with what they say.
     """
 
@@ -31,6 +33,8 @@ class Kind:
     passing: "Callable[[Call], object]" = lambda _: None
     answer: "Callable[[object, Call], object]" = lambda value, _: value
     item: Callable[[object], object] = lambda value: value
+    either: bool = False
+    owns: bool = False
     actions: "Mapping[str, Callable[[Call, Mapping[str, object]], None]]" = field(default_factory=dict)
 
 

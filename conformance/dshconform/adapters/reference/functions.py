@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from dshconform.adapters.reference.bodies import hand_over, yields
 from dshconform.adapters.reference.calls import Call
+from dshconform.adapters.reference.commands import Arguments
 from dshconform.adapters.reference.endings import Kind
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.scripts import mapping, read_commands, read_script
@@ -25,7 +27,7 @@ class SuiteFunction:
         Fault: The form is malformed.
     """
 
-    __slots__ = ("_scripts", "auto", "calls", "name", "on_abort", "watch", "when", "world")
+    __slots__ = ("_scripts", "auto", "callbacks", "calls", "name", "on_abort", "watch", "when", "world")
 
     def __init__(self, world: World, name: str, form: JsonMap) -> None:
         unknown = form.keys() - _FORM_MEMBERS
@@ -47,6 +49,8 @@ class SuiteFunction:
         self.on_abort: Final = read_commands(form.get("onAbort", ()), f"$fn {name!r}: `onAbort`")
         self.watch: Final = form.get("watch") is True
         self.calls = 0
+        self.callbacks: Final[dict[object, Callable[..., object]]] = {}
+        """What it is to the implementation, by what calls it."""
 
     def call(
         self,
@@ -73,7 +77,9 @@ class SuiteFunction:
             Exception: What the script throws.
         """
         call = Call(self, kind, fields, agent=agent, payload=payload, proceed=proceed)
-        return call.begin() if self.count(call) else call.pass_by()
+        if not self.count(call):
+            return call.pass_by()
+        return hand_over(call) if yields(call) else call.begin()
 
     def count(self, call: "Call") -> bool:
         """Count a call and give it its script, unless `when` says that the function does not answer for it."""
@@ -83,3 +89,15 @@ class SuiteFunction:
         self.calls += 1
         call.n = self.calls
         return True
+
+
+def function_of(args: Arguments, name: str) -> SuiteFunction:
+    """The argument that is a function of the suite.
+
+    Raises:
+        Fault: It is something else.
+    """
+    function = args.raw(name)
+    if not isinstance(function, SuiteFunction):
+        raise args.wrong(name, 'must be a function, {"$fn": name, …}')
+    return function

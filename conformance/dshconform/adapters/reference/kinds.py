@@ -175,7 +175,11 @@ NOTIFICATIONS: Final = tuple(event for event in EVENTS.values() if isinstance(ev
 
 
 def listener(function: SuiteFunction, event: Event) -> Callable[..., object]:
-    """The function as a listener of an event."""
+    """The function as a listener of an event: the same one each time, as the same callback is."""
+    return function.callbacks.setdefault(event.key, _listener(function, event))
+
+
+def _listener(function: SuiteFunction, event: Event) -> Callable[..., object]:
     world = function.world
 
     def heard(payload: object, proceed: Callable[..., object] | None = None) -> object:

@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 
 
 def observe(world: World, composition: "Composition") -> None:
-    """Record everything that is told in a world, from now on."""
+    """Record everything that is told in a world, from now on, also when the root has been disposed of."""
+    observer = composition.root.open(name="observer", owned=False)
     for event in NOTIFICATIONS:
         if event.key is not SESSION_EVENT:
-            composition.root.on(cast("Emit[object]", event.key), _recorder(world, composition, event))
+            observer.on(cast("Emit[object]", event.key), _recorder(world, composition, event))
 
     def logged(published: SessionPublished) -> None:
         session = composition.name(published.session)
         world.record({"on": "log", "session": session, "event": world.show(published.event)})
 
-    composition.root.on(SESSION_EVENT, logged)
+    observer.on(SESSION_EVENT, logged)
+    composition.owners.observe(observer)
     if _REPORTS not in _LOG.handlers:
         _LOG.addHandler(_REPORTS)
 

@@ -13,8 +13,8 @@ from msgspec import UNSET
 from dshconform.adapters.reference.commands import Arguments, Operation, Started
 from dshconform.adapters.reference.composition import Composition
 from dshconform.adapters.reference.fault import Fault
-from dshconform.adapters.reference.functions import SuiteFunction
-from dshconform.adapters.reference.kinds import EVENTS, MAINTENANCE, SETUP, UNDO, frozen, listener
+from dshconform.adapters.reference.functions import SuiteFunction, function_of
+from dshconform.adapters.reference.kinds import EVENTS, MAINTENANCE, SETUP, frozen, listener
 from dshconform.adapters.reference.models import ModelFunctions, SuiteModel
 from dshconform.adapters.reference.paths import snake_case
 from dshconform.adapters.reference.world import World
@@ -46,26 +46,15 @@ def undo(world: World, args: Arguments) -> object:
 
 def listen(world: World, args: Arguments) -> None:
     """Register a listener."""
-    event = EVENTS.get(args.text("event"))
-    if event is None:
-        raise args.wrong("event", f"must be one of {', '.join(EVENTS)}")
+    name = args.text("event")
+    event = EVENTS.get(name) or world.composition.owners.event(name)
     world.names.disposers[args.text("as")] = _context(world, args).on(
         cast("Any", event.key),
-        listener(_function(args, "fn"), event),
+        listener(function_of(args, "fn"), event),
         prepend=args.flag("prepend"),
         global_=args.flag("global"),
         once=args.flag("once"),
     )
-
-
-def effect(world: World, args: Arguments) -> None:
-    """Register a cleanup."""
-    name, cleanup = args.text("as"), _function(args, "undo")
-
-    def undo_it() -> Any:  # noqa: ANN401 - an awaitable or nothing, as the function answers
-        return cleanup.call(UNDO, {"of": name})
-
-    world.names.disposers[name] = _context(world, args).effect(undo_it, label=name)
 
 
 def signal_new(world: World, args: Arguments) -> None:
@@ -98,7 +87,7 @@ def agent_create(world: World, args: Arguments) -> Started:
     if "options" in args:
         given["agent_options"] = _agent_options(args.raw("options"))
     if "setup" in args:
-        given["setup"] = _setup(composition, name, _function(args, "setup"))
+        given["setup"] = _setup(composition, name, function_of(args, "setup"))
     context = _context(world, args)
     creation = context[AGENTS].create(context, CreateAgentOptions(session_id=agent_id, **given))
 
@@ -154,7 +143,7 @@ def agent_cancel(world: World, args: Arguments) -> None:
 
 def agent_maintain(world: World, args: Arguments) -> Started:
     """Run a maintenance task."""
-    agent, task = _agent(world, args), _function(args, "fn")
+    agent, task = _agent(world, args), function_of(args, "fn")
 
     def run(signal: CancelSignal) -> Any:  # noqa: ANN401 - an awaitable, which the kind sees to
         return task.call(MAINTENANCE, {"signal": signal}, agent=agent)
@@ -301,7 +290,6 @@ CORE: Final[Mapping[str, Operation]] = {
     "world.open": Operation(world_open, (), ("config",)),
     "undo": Operation(undo, ("of",), ("task",)),
     "listen": Operation(listen, ("as", "event", "fn"), ("prepend", "global", "once", "in")),
-    "effect": Operation(effect, ("as", "undo"), ("in",)),
     "signal.new": Operation(signal_new, ("signal",)),
     "signal.read": Operation(signal_read, ("signal",)),
     "signal.abort": Operation(signal_abort, ("signal",), ("reason",)),
@@ -360,15 +348,8 @@ def _signal(world: World, args: Arguments) -> CancelSignal:
     return signal
 
 
-def _function(args: Arguments, name: str) -> SuiteFunction:
-    function = args.raw(name)
-    if not isinstance(function, SuiteFunction):
-        raise args.wrong(name, 'must be a function, {"$fn": name, …}')
-    return function
-
-
 def _function_or_none(args: Arguments, name: str) -> SuiteFunction | None:
-    return _function(args, name) if name in args else None
+    return function_of(args, name) if name in args else None
 
 
 def _agent_options(raw: object) -> Any:  # noqa: ANN401 - what is no object is passed on unchecked
@@ -407,7 +388,7 @@ def _model_functions(args: Arguments) -> ModelFunctions:
     if resolve is not None and not isinstance(resolve, SuiteFunction | Mapping):
         raise args.wrong("resolve", "must be a function, or metadata by model")
     return ModelFunctions(
-        _function(args, "stream"),
+        function_of(args, "stream"),
         _function_or_none(args, "start"),
         resolve,
         _function_or_none(args, "models"),

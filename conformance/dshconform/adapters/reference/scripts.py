@@ -23,6 +23,7 @@ _ACTIONS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
         ("pause", "ticks", ""),
         ("defer", "ticks commands", ""),
         ("set", "path value", ""),
+        ("yield", "value", ""),
         ("context", "message", ""),
         ("conclude", "", ""),
         ("chunk", "chunk", ""),

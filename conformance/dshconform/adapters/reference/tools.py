@@ -15,7 +15,6 @@ from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.tool_forms import ExecutionFields
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import Json
-from dshcore.agent import Agent
 from dshcore.cancel_signal import CancelSignal
 from dshcore.tools import (
     TOOLS,
@@ -152,7 +151,7 @@ def _registry(world: World, args: Arguments) -> ToolRegistry:
     return world.composition.context(args.raw_or("in", "root"))[TOOLS]
 
 
-def _scope(world: World, args: Arguments) -> Agent | None:
+def _scope(world: World, args: Arguments) -> object | None:
     return world.composition.scope(args.raw_or("scope", "root"))
 
 

@@ -8,10 +8,12 @@ only.
 from collections.abc import Mapping
 from typing import Final
 
+from dshconform.protocol.commands.context import CONTEXT
 from dshconform.protocol.commands.core import CORE
 from dshconform.protocol.commands.operation import Operation
+from dshconform.protocol.commands.owners import OWNERS
 
-OPERATIONS: Final[Mapping[str, Operation]] = {**CORE}
+OPERATIONS: Final[Mapping[str, Operation]] = {**CORE, **OWNERS, **CONTEXT}
 """Every operation, in the order of the protocol page."""
 
 __all__ = ["OPERATIONS", "Operation"]

@@ -25,13 +25,14 @@ class HelloArguments(Arguments, frozen=True, kw_only=True):
 class WorldConfig(Arguments, frozen=True, kw_only=True):
     """What a composition consists of. Other members come with the profiles that need them.
 
-    `without` leaves parts out. `prompt` holds the options of prompt assembly; without it there are no built-in
-    sections.
+    `without` leaves parts out, `bare` all of them (profile `context`). `prompt` holds the options of prompt assembly;
+    without it there are no built-in sections.
     """
 
     without: list[Literal["loop", "agents", "sessions", "llm", "tools", "prompt"]] | UnsetType = UNSET
     max_parallel_tool_calls: Json | UnsetType = msgspec.field(default=UNSET, name="maxParallelToolCalls")
     prompt: Json | UnsetType = UNSET
+    bare: bool = False
 
 
 class WorldOpen(Arguments, frozen=True, kw_only=True):
@@ -76,10 +77,16 @@ class Listen(Placed, frozen=True, kw_only=True):
 
 
 class Effect(Placed, frozen=True, kw_only=True):
-    """A cleanup in the scope of `in`; `as` names its disposer."""
+    """A cleanup in the scope of `in`, or a body that answers or yields some; `as` names its disposer.
+
+    `async` is for a body that waits; `task` then follows its setup. (Both belong to the profile `context`.)
+    """
 
     as_: Name = msgspec.field(name="as")
-    undo: FunctionSpec
+    undo: FunctionSpec | UnsetType = UNSET
+    body: FunctionSpec | UnsetType = UNSET
+    async_: bool = msgspec.field(default=False, name="async")
+    task: Name | UnsetType = UNSET
 
 
 class SignalNew(Arguments, frozen=True, kw_only=True):
@@ -373,9 +380,11 @@ CORE: Final[Mapping[str, Operation]] = {
     "run": Operation(
         Run, "what the script returns; at its end a list with `{result}` or `{error}` for each of its commands"
     ),
-    "undo": Operation(Undo, '`"nothing"` or `"awaitable"`, at once; what the awaitable gave is the value of the task'),
+    "undo": Operation(
+        Undo, '`"nothing"` or `"awaitable"`, at once; what the awaitable gave is the value of the task', may_await=True
+    ),
     "listen": Operation(Listen, "nothing"),
-    "effect": Operation(Effect, "nothing", kinds={"undo": "undo"}),
+    "effect": Operation(Effect, "nothing", may_await=True, kinds={"undo": "undo", "body": "effect"}),
     "signal.new": Operation(SignalNew, "nothing"),
     "signal.read": Operation(SignalRead, "`{aborted, reason?}`"),
     "signal.abort": Operation(SignalAbort, "nothing"),

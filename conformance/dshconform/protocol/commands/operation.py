@@ -14,6 +14,7 @@ class Operation:
         args: The type of the arguments.
         result: What it answers, in words; for an asynchronous one, the value of its task.
         asynchronous: Whether it takes `task`, or (in a script) is awaited.
+        may_await: Whether it answers an awaitable sometimes, which `task` then follows, and `await` waits for.
         answers_gate: Whether it answers a gate: such commands make no `return` row.
         top_level: Whether it is for the suite alone, not for bursts and scripts.
         feature: The feature that it needs.
@@ -23,6 +24,7 @@ class Operation:
     args: type[Arguments]
     result: str
     asynchronous: bool = False
+    may_await: bool = False
     answers_gate: bool = False
     top_level: bool = False
     feature: str | None = None

@@ -51,8 +51,8 @@ class TestWire:
         """The greeting names the release, the profiles and what works."""
         hello = dsh_node.hello
         assert (hello.implementation.name, hello.implementation.version) == ("@deepseek-ai/dsh", "0.1.0-rc.8")
-        assert hello.profiles == ["core", "tools"]
-        assert hello.features == ["ticks", "values", "throw-any", "diagnostics"]
+        assert hello.profiles == ["core", "tools", "context"]
+        assert hello.features == ["ticks", "values", "throw-any", "diagnostics", "services"]
 
     def test_faults(self, raw: Raw) -> None:
         """What the adapter cannot execute is a fault that says so, and it goes on; the end of input ends it."""
@@ -64,7 +64,7 @@ class TestWire:
                 {"id": 3, "op": "tool.restrict", "args": {}},
                 {"id": 4, "op": "agent.inspect", "args": {"agent": "a"}},
                 {"id": 5, "op": "gate.resolve", "args": {"gate": "g1"}},
-                {"id": 6, "op": "world.open", "args": {"config": {"bare": True}}},
+                {"id": 6, "op": "world.open", "args": {"config": {"naked": True}}},
                 {"id": 7, "op": "hello", "args": {"protocol": 2}},
                 {"id": 8, "op": "world.close"},
             ]
@@ -74,7 +74,7 @@ class TestWire:
         assert ["fault" in reply for reply in replies] == [True, True, False, True, True, True, True, True, False]
         assert "tool.restrict" in replies[3]["fault"]
         assert '"a"' in replies[4]["fault"]
-        assert '"bare"' in replies[6]["fault"]
+        assert '"naked"' in replies[6]["fault"]
 
     def test_endless_loop(self, raw: Raw) -> None:
         """An implementation that goes round in circles is told from one that works long."""

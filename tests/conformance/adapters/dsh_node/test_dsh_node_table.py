@@ -9,7 +9,7 @@ from tests.conformance.adapters.dsh_node.talk import TEXT, Command, message
 
 from dshconform.links.subprocess import SubprocessLink
 from dshconform.protocol.check import check_command
-from dshconform.protocol.commands import OPERATIONS
+from dshconform.protocol.commands.core import CORE
 from dshconform.protocol.json_value import Json
 from dshconform.protocol.kinds import EVENTS, FUNCTIONS, Kind
 from dshconform.protocol.messages import Reply
@@ -22,6 +22,11 @@ NEVER: Final = {
     "model/models": "no operation lists models",
     "tool/present-call": "no operation presents",
     "tool/present-result": "no operation presents",
+    "body": "no operation mounts a plugin",
+    "effect": "the session of owners and contexts has it",
+    "filter": "no operation makes a receiver",
+    "observer": "no operation observes dispatches",
+    "default": "no operation dispatches",
 }
 """Kinds that no command of the core leads to, and why."""
 
@@ -174,7 +179,7 @@ def test_every_operation(dsh_node_process: SubprocessLink) -> None:
     for op, reply in replies(dsh_node_process):
         assert reply.error is UNSET, (op, reply.error)
         answered.setdefault(op, reply.result)
-    assert {"hello", *answered} == set(OPERATIONS)
+    assert {"hello", *answered} == set(CORE)
     assert {op: answered[op] for op in RESULTS} == RESULTS
 
 

@@ -19,7 +19,7 @@ from dshconform.protocol.messages import Command
         ("agent.create", {"agent": 5, "task": "t"}, "agent.create: the argument 'agent' must be a name, not 5"),
         ("session.read", {"session": "a", "what": "seq"}, "the argument 'what' must be a list"),
         ("session.read", {"session": "a", "what": ["age"]}, "the argument 'what' must list"),
-        ("listen", {"as": "l", "event": "no/such", "fn": {"$fn": "f"}}, "the argument 'event' must be one of"),
+        ("listen", {"as": "l", "event": "no/such", "fn": {"$fn": "f"}, "in": "nowhere"}, "no context 'nowhere'"),
         ("listen", {"as": "l", "event": "agent/status", "fn": 5}, "the argument 'fn' must be a function"),
         (
             "listen",

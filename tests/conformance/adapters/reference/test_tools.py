@@ -103,7 +103,7 @@ def test_scopes_are_those_of_agents(suite: Suite) -> None:
     reply = suite.call("agent.inject", {"agent": "a", "message": message("I")})
     (row,) = [row for row in reply.observed if row["on"] == "return" and row["op"] == "tool.schemas"]
     assert [schema["name"] for schema in row["result"]] == ["t"]
-    assert "there is no scope" in suite.fault("tool.schemas", {"scope": "nowhere"})
+    assert "there is no scope" in suite.fault("tool.schemas", {"scope": 5})
 
 
 @pytest.mark.parametrize(("answer", "mode"), [(True, "parallel"), (1, "exclusive")])

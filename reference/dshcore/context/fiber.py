@@ -1,0 +1,514 @@
+"""Fibers: the life of what is mounted.
+
+A fiber loads when everything that it requires is available, and is unloaded when that changes, when it is restarted, or
+when it is disposed of. Its states are those of the specification's table; between two states of rest it is on a
+*journey* of loading and unloading, which looks at the end of each leg where to go next.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import count
+from typing import Any, Final
+
+from dshcore.context.effects import Disposer, Effects, gather
+from dshcore.context.errors import InactiveContext, ServiceInactive, ServiceMissing
+from dshcore.context.listeners import Listeners
+from dshcore.context.services import OUTER, Place, Provision, Realm, ServiceKey, Services
+from dshcore.errors import describe
+from dshcore.events import Emit
+from dshcore.host import is_contained
+
+_log = logging.getLogger(__name__)
+
+
+class State(Enum):
+    """Where a fiber stands."""
+
+    PENDING = "pending"
+    LOADING = "loading"
+    ACTIVE = "active"
+    FAILED = "failed"
+    UNLOADING = "unloading"
+    DISPOSED = "disposed"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChange:
+    """A fiber has changed its state; it shows the new one."""
+
+    fiber: "Fiber"
+    previous: State
+
+
+FIBER_STATUS: Final = Emit[StatusChange]("internal/status", scoped=False)
+"""Every change of the state of every fiber, in the moment in which it happens."""
+
+
+@dataclass(eq=False, slots=True)
+class Application:
+    """What all contexts and fibers of one application share."""
+
+    listeners: Listeners[Any] = field(default_factory=Listeners[Any])
+    services: "Services[Fiber]" = field(default_factory=lambda: Services[Fiber]())  # noqa: PLW0108 - a subscripted class is no type to pyright
+    numbers: "count[int]" = field(default_factory=lambda: count(1))
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Answer the loop that journeys run on: the running one, else the last one.
+
+        Raises:
+            RuntimeError: No event loop has run yet.
+        """
+        try:
+            self._loop = asyncio.get_running_loop()
+        except RuntimeError:
+            if self._loop is None or self._loop.is_closed():
+                raise
+        return self._loop
+
+
+class Fiber:
+    """The lifetime of one mounted plugin. Awaiting it waits until no transition is in progress.
+
+    Made by `Context`; the root's fiber is made with it.
+
+    Args:
+        app: The application.
+        parent: The fiber that owns or encloses it; none for the root.
+        owned: Whether the parent's end is its end.
+        name: Its name; by default the parent's.
+        plugin: What was mounted.
+        requires: The services that it needs.
+        realms: The realms of the context that it is mounted at.
+
+    Attributes:
+        id: A unique number, 0 for the root; none from the moment disposal begins.
+        plugin: What was mounted.
+        requires: The services that it needs.
+        state: Where it stands.
+        error: What the last load failed with.
+
+    Spec:
+        FIBER-STATE-01, FIBER-MOUNT-02
+    """
+
+    def __init__(
+        self,
+        app: Application,
+        *,
+        parent: "Fiber | None" = None,
+        owned: bool = True,
+        name: str | None = None,
+        plugin: object | None = None,
+        requires: Sequence[ServiceKey[Any]] = (),
+        realms: Mapping[ServiceKey[Any], Realm],
+    ) -> None:
+        self._app: Final = app
+        self._parent: Final = parent
+        self._name: Final = name
+        self.plugin: Final = plugin
+        self.requires: Final = tuple(requires)
+        self._places: Final = tuple((key, realms.get(key, OUTER)) for key in requires)
+        self.state = State.PENDING
+        self.error: BaseException | None = None
+        self._body: Callable[[], object] | None = None
+        self._effects: Final = Effects()
+        self._provided: Final[dict[Place, Provision]] = {}
+        self._held: dict[Place, Provision] = {}
+        """What it is loaded with."""
+        self._wanted: tuple[object, ...] | None = None
+        """By whom its requirements are provided, while it ought to be loaded."""
+        self._loading: tuple[object, ...] | None = None
+        """The same, as it was when the load began."""
+        self._journey: asyncio.Task[None] | None = None
+        if parent is None:
+            self.id: int | None = 0
+            self.state, self._wanted = State.ACTIVE, ()
+            return
+        owner = parent.effects  # FIBER-MOUNT-03, SCOPE-MINT-02: refused while it unloads
+        if not owned:
+            owner = Effects()
+        self.id = next(app.numbers)
+        self._disposer = owner.own(self._begin_disposal, f"plugin {self.name}")  # FIBER-DISP-03: at its place
+        app.services.enlist(self, self._places)
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Its own name, else that of the nearest named enclosing fiber, else ``root``."""
+        if self._name is not None:
+            return self._name
+        return "root" if self._parent is None else self._parent.name
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is the root's fiber."""
+        return self._parent is None
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether what it provides counts (FIBER-INJECT-02)."""
+        return self.state is State.ACTIVE
+
+    @property
+    def accepting(self) -> bool:
+        """Whether registrations are accepted: also while it waits, loads, or has failed (EFFECT-INACT-01)."""
+        return self.id is not None and self.state is not State.UNLOADING
+
+    def assert_accepting(self) -> None:
+        """Refuse to go on unless registrations are accepted.
+
+        Raises:
+            InactiveContext: It unloads, or its disposal has begun.
+
+        Spec:
+            EFFECT-INACT-01, FIBER-DISP-01, FIBER-DISP-06
+        """
+        if not self.accepting:
+            raise InactiveContext
+
+    def assert_active(self) -> None:
+        """Refuse to go on if disposal has begun.
+
+        Raises:
+            InactiveContext: It has.
+
+        Spec:
+            FIBER-ACTIVE-01
+        """
+        if self.id is None:
+            raise InactiveContext
+
+    # --- effects -----------------------------------------------------------------------------------------------------
+
+    @property
+    def effects(self) -> Effects:
+        """What it owns, to be added to.
+
+        Raises:
+            InactiveContext: Registrations are not accepted.
+        """
+        self.assert_accepting()
+        return self._effects
+
+    # --- services ----------------------------------------------------------------------------------------------------
+
+    def provide(self, place: Place, value: object) -> Disposer:
+        """Offer a service in a place, until this fiber unloads.
+
+        Raises:
+            InactiveContext: Registrations are not accepted.
+            KeyDeclared: The key is an accessor.
+            ServiceTaken: Something stands there already, and stays.
+
+        Spec:
+            CTX-PROVIDE-01, CTX-PROVIDE-02, FIBER-DISP-08
+        """
+        effects = self.effects
+        services = self._app.services
+        provision = Provision(place, value, self)
+        services.add(provision)
+        self._provided[place] = provision
+
+        def withdraw() -> Awaitable[None] | None:
+            services.remove(provision)
+            unloading = [one for one in services.changed(place) if one.in_transition]
+            if unloading:
+                return gone(unloading)
+            del self._provided[place]
+            return None
+
+        async def gone(unloading: Sequence[Fiber]) -> None:
+            for dependent in unloading:  # FIBER-DISP-08
+                await dependent.quiet()
+            del self._provided[place]  # not before: its own undos can read it (CTX-READ-04)
+
+        disposer = effects.own(withdraw, f'service "{place[0].name}"')
+        if self.is_loaded:
+            services.changed(place)
+        return disposer
+
+    def read(self, place: Place) -> object:
+        """Answer what this fiber requires or provides in a place, or else what an enclosing one does.
+
+        The root's own contexts read whatever is provided, and nothing for the rest.
+
+        Raises:
+            ServiceInactive: The fiber that requires it is not loaded with it.
+            ServiceMissing: Nobody on the way up has declared it.
+
+        Spec:
+            CTX-READ-01, CTX-READ-02, CTX-READ-03, CTX-READ-04, SCOPE-DEPS-01
+        """
+        if not self.is_root:
+            return self.declared(place).value
+        provision = self._app.services.find(place)
+        return None if provision is None else provision.value
+
+    def declared(self, place: Place) -> Provision:
+        """Find what this fiber, or else the nearest one around it, requires or provides in a place. See `read`."""
+        provision = self._provided.get(place) or self._held.get(place)
+        if provision is not None:
+            return provision
+        if place in self._places:
+            raise ServiceInactive(place[0].name)
+        if self._parent is None:
+            raise ServiceMissing(place[0].name)
+        return self._parent.declared(place)
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    def begin(self, body: Callable[[], object]) -> None:
+        """Load as soon as everything required is available; never inside this call.
+
+        Spec:
+            FIBER-MOUNT-01, FIBER-INJECT-01
+        """
+        self._app.loop()
+        self._body = body
+        self._want(self._providers())
+
+    def begin_bodyless(self) -> None:
+        """Be active at once: there is nothing to load, and everything required is available."""
+        self._wanted = self._providers()
+        self._hold()
+        self.state = State.ACTIVE
+
+    @property
+    def dispose(self) -> Disposer:
+        """The exact disposer of this fiber: single-shot, and adoptable by a composite of the fiber that owns it.
+
+        Called on a loaded fiber it takes effect at once; the undos start one turn of the loop later. The root stays
+        usable: everything in it is undone, and each look at this property answers a new disposer.
+
+        Spec:
+            FIBER-DISP-01, FIBER-DISP-05, FIBER-DISP-09
+        """
+        if self.is_root:
+            return Disposer(Effects(), self.restart, "root")
+        return self._disposer
+
+    def end(self) -> Awaitable[None]:
+        """Dispose of it, or join its disposal.
+
+        Returns:
+            The shared completion.
+
+        Raises:
+            RuntimeError: No event loop is running; nothing has changed.
+
+        Cancellation:
+            Cancelling a caller that awaits the completion does not stop the undoing.
+
+        Spec:
+            SCOPE-DISP-02, SCOPE-DISP-04
+        """
+        loop = asyncio.get_running_loop()
+        self.dispose.begin()
+        if self._journey is not None:
+            return asyncio.shield(self._journey)
+        done: asyncio.Future[None] = loop.create_future()
+        done.set_result(None)
+        return done
+
+    def restart(self) -> Awaitable[None]:
+        """Unload it, children included, and load it again.
+
+        While it loads or waits this changes nothing.
+
+        Returns:
+            What waits until it is at rest again, as awaiting the fiber does.
+
+        Raises:
+            InactiveContext: Its disposal has begun.
+
+        Spec:
+            FIBER-RESTART-01, FIBER-FAIL-02
+        """
+        self.assert_active()
+        self._app.loop()
+        self._want(None)
+        self._want(self._providers())
+        return self
+
+    async def wait(self) -> None:
+        """Wait until no transition is in progress. Children do not count.
+
+        Raises:
+            Exception: What the last load failed with, or an observer of a transition.
+
+        Cancellation:
+            Nothing but the waiting ends.
+
+        Spec:
+            FIBER-AWAIT-01, FIBER-AWAIT-02, FIBER-FAIL-01
+        """
+        while self._journey is not None:
+            await asyncio.shield(self._journey)
+        if self.error is not None:
+            raise self.error
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self.wait().__await__()
+
+    @property
+    def in_transition(self) -> bool:
+        """Whether it is loading or unloading."""
+        return self._journey is not None
+
+    async def quiet(self) -> None:
+        """Wait until no transition is in progress, however it went."""
+        while self._journey is not None:
+            await asyncio.wait((self._journey,))
+
+    # --- transitions -------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Look again at what is available, and set out if that calls for it.
+
+        Spec:
+            FIBER-INJECT-01, FIBER-INJECT-03, FIBER-INJECT-04
+        """
+        try:
+            self._want(self._providers())
+        except Exception as error:  # noqa: BLE001 - a status observer's, and no affair of the provider
+            _log.error("%s failed: %s", self, describe(error), exc_info=error)
+
+    def _providers(self) -> tuple[object, ...] | None:
+        if self.id is None:
+            return None
+        found = [self._app.services.available(place) for place in self._places]
+        providers = tuple(provision.provider for provision in found if provision is not None)
+        return providers if len(providers) == len(found) else None
+
+    def _want(self, wanted: tuple[object, ...] | None) -> None:
+        """Change what the fiber ought to be loaded with. A journey that is under way sees it at its next stop."""
+        before, self._wanted = self._wanted, wanted
+        if wanted == before or self._journey is not None:  # FIBER-INJECT-05, FIBER-DISP-06
+            return
+        self._set_out(State.LOADING if before is None else State.UNLOADING)
+
+    def _set_out(self, leg: State) -> None:
+        journey = self._app.loop().create_task(self._travel(leg), name=f"{self.name}: {leg.value}")
+        journey.add_done_callback(_report_journey)
+        self._journey = journey
+        self._enter(leg)
+
+    async def _travel(self, leg: State) -> None:
+        """Load or unload, and whatever that leads to, until the fiber is at rest.
+
+        A status observer that fails stops nothing; its failure goes to whoever waits for the journey.
+        """
+        failure: Exception | None = None
+        going: State | None = leg
+        try:
+            while going is not None:
+                going = await self._next_leg(going)
+                if going is None:
+                    self._journey = None
+                try:
+                    self._enter(self._rest() if going is None else going)
+                except Exception as error:  # noqa: BLE001 - an observer's
+                    failure = failure or error
+        finally:
+            if self._journey is asyncio.current_task():  # the host has cancelled it
+                self._journey = None
+        if failure is not None:
+            raise failure
+
+    async def _next_leg(self, leg: State) -> State | None:
+        """Carry out one leg, and answer the next one, or none at rest."""
+        if leg is State.LOADING:
+            await self._load()
+            return None if self._wanted == self._loading else State.UNLOADING
+        await self._effects.undo_all()
+        self._held = {}  # CTX-READ-04: not before
+        return None if self._wanted is None else State.LOADING
+
+    def _enter(self, state: State) -> None:
+        """Be in a state, tell of it, and have dependents look at what that changes for them.
+
+        Spec:
+            FIBER-STATE-01, FIBER-INJECT-02, FIBER-INJECT-03, FIBER-DISP-01
+        """
+        if state is State.LOADING:
+            self._loading = self._wanted
+            self._hold()
+        previous, self.state = self.state, state  # never the same: every leg is a change
+        try:
+            self._app.listeners.emit(FIBER_STATUS, StatusChange(self, previous), None)
+        finally:
+            if State.ACTIVE in (previous, state):
+                self._app.services.changed_by(self)
+
+    def _rest(self) -> State:
+        if self.id is None:
+            return State.DISPOSED
+        if self.error is not None:
+            return State.FAILED
+        return State.PENDING if self._wanted is None else State.ACTIVE
+
+    def _hold(self) -> None:
+        """Keep what is available now for as long as the fiber is loaded (CTX-READ-04)."""
+        found = [self._app.services.available(place) for place in self._places]
+        self._held = {provision.place: provision for provision in found if provision is not None}
+
+    async def _load(self) -> None:
+        """Run the body, unless it ought not to be loaded any more.
+
+        Spec:
+            FIBER-MOUNT-01, FIBER-BODY-01, FIBER-FAIL-01, FIBER-FAIL-02, FIBER-INJECT-05, FIBER-DISP-06,
+            FIBER-DISP-07, SVC-INIT-01
+        """
+        if self._wanted != self._loading:  # FIBER-DISP-07
+            return
+        try:
+            answer = None if self._body is None else self._body()
+            later = gather(answer, self._effects.take)
+            if later is not None:
+                await later
+        except BaseException as error:
+            if not is_contained(error):
+                raise
+            _log.error("plugin %s failed: %s", self.name, describe(error), exc_info=error)
+            self.error = error
+            self._wanted = None
+        else:
+            self.error = None
+
+    def _begin_disposal(self) -> Awaitable[None]:
+        """Be disposed of: refuse registrations, and unload as soon as a running body has ended.
+
+        Spec:
+            FIBER-DISP-01, FIBER-DISP-02, FIBER-DISP-06, FIBER-DISP-10
+        """
+        self._app.loop()
+        self.id = None
+        self._app.services.dismiss(self, self._places)
+        failure: Exception | None = None
+        try:
+            self._want(None)
+            if self._journey is None:  # FIBER-DISP-10: it waits or has failed; what it owns is undone all the same
+                self._set_out(State.UNLOADING)
+        except Exception as error:  # noqa: BLE001 - a status observer's; the transition stands
+            failure = error
+        return self._disposed(failure)
+
+    async def _disposed(self, failure: Exception | None) -> None:
+        while self._journey is not None:
+            await asyncio.shield(self._journey)
+        if failure is not None:
+            raise failure
+
+    def __repr__(self) -> str:
+        return f"<Fiber {self.name} {self.state.value}>"
+
+
+def _report_journey(journey: asyncio.Task[None]) -> None:
+    error = None if journey.cancelled() else journey.exception()
+    if error is not None:
+        _log.error("%s failed: %s", journey.get_name(), describe(error), exc_info=error)
