@@ -8,6 +8,8 @@ from dshconform.faults.handle import HANDLE_FAULTS
 from dshconform.faults.inbox import INBOX_FAULTS
 from dshconform.faults.latch import LATCH_FAULTS
 from dshconform.faults.listeners import LISTENER_FAULTS
+from dshconform.faults.llm_calls import LLM_CALL_FAULTS
+from dshconform.faults.llm_streams import LLM_STREAM_FAULTS
 from dshconform.faults.loop import LOOP_FAULTS
 from dshconform.faults.pending import PENDING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
@@ -27,6 +29,8 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *REQUEST_FAULTS,
     *LISTENER_FAULTS,
     *TOOL_CALL_FAULTS,
+    *LLM_STREAM_FAULTS,
+    *LLM_CALL_FAULTS,
 )
 """Those that a scenario, or a cell of a table, finds which cites the clause."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dshconform.adapters.reference import tool_forms
+from dshconform.adapters.reference import llm_forms, tool_forms
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.observe import observe
 from dshconform.adapters.reference.prompt_forms import read_options, show_assembly
@@ -208,7 +208,7 @@ class Composition:
             case Assembly():
                 return self._world.show(show_assembly(value))
             case _:
-                members = tool_forms.show(value)
+                members = tool_forms.show(value) or llm_forms.show(value)
                 return None if members is None else self._world.show(members)
 
     def _show_signal(self, signal: CancelSignal) -> Json:

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from dshconform.protocol.commands.core import CORE
+from dshconform.protocol.commands.llm import LLM
 from dshconform.protocol.commands.operation import Operation
 
-OPERATIONS: Final[Mapping[str, Operation]] = {**CORE}
+OPERATIONS: Final[Mapping[str, Operation]] = {**CORE, **LLM}
 """Every operation, in the order of the protocol page."""
 
 __all__ = ["OPERATIONS", "Operation"]
