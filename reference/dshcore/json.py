@@ -103,7 +103,8 @@ def freeze(value: object) -> Json:
         NotJson: The value, or something in it, is not lossless JSON. The message tells what and where.
 
     Spec:
-        LOG-JSON-01, LOG-JSON-02, LOG-JSON-03, LOG-JSON-04, LOG-JSON-05, LOG-JSON-06, LOG-JSON-07, LOG-JSON-08
+        LOG-JSON-01, LOG-JSON-02, LOG-JSON-03, LOG-JSON-04, LOG-JSON-05, LOG-JSON-06, LOG-JSON-07, LOG-JSON-08,
+        FREEZE-DEEP-01
     """
     try:
         frozen: Json = _freeze(value, _RECURSIVE_DEPTH)

@@ -17,6 +17,8 @@ from dshconform.faults.inbox import INBOX_FAULTS
 from dshconform.faults.latch import LATCH_FAULTS
 from dshconform.faults.lifecycle import LIFECYCLE_FAULTS
 from dshconform.faults.listeners import LISTENER_FAULTS
+from dshconform.faults.llm_calls import LLM_CALL_FAULTS
+from dshconform.faults.llm_streams import LLM_STREAM_FAULTS
 from dshconform.faults.pending import PENDING_FAULTS
 from dshconform.faults.proposals import PROPOSAL_FAULTS
 from dshconform.faults.record import RECORD_FAULTS
@@ -54,6 +56,8 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *EFFECT_FAULTS,
     *DISPATCH_FAULTS,
     *SCOPE_FAULTS,
+    *LLM_STREAM_FAULTS,
+    *LLM_CALL_FAULTS,
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 

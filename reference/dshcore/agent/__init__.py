@@ -44,6 +44,7 @@ from dshcore.agent.handle import (
     Status,
 )
 from dshcore.agent.inbox import DuplicateMessage, Inbox, InboxError, InvalidInboxLog, Target
+from dshcore.agent.model_selection import ModelSelection, SelectedModel
 from dshcore.agent.registry import (
     AGENT,
     AGENTS,
@@ -103,11 +104,13 @@ __all__ = [
     "Inbox",
     "InboxError",
     "InvalidInboxLog",
+    "ModelSelection",
     "NoFactory",
     "PreStepDecision",
     "Reject",
     "RequestErrorAction",
     "Retry",
+    "SelectedModel",
     "SessionStartSource",
     "SetupCommit",
     "Status",

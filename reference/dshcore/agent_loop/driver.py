@@ -248,6 +248,7 @@ class Driver:
         outcome: Outcome | None = None
         try:
             for message in entered:  # CANCEL-PHASE-05: an abort does not cut the batch
+                # MSG-SHAPE-01, MSG-SRC-01, MSG-BLOCK-01: whole, whatever it has that nobody here knows
                 session.append("user/message", message, surface_op="append")
             turn.signal.raise_if_aborted()
             outcome = await self._answer(agent, turn, assembly)

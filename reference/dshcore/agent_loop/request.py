@@ -173,7 +173,7 @@ class Requests:
             raise TypeError(f"agent/request was answered with {config!r}: answer a CallConfig")
         if not config.provider or not config.model:
             raise NoRoute(agent.id)
-        check_max_tokens(config.max_tokens)
+        check_max_tokens(config.max_tokens)  # ADAPTER-DEFAULT-06: before anybody asks an adapter
         call = await self._prepare(config, signal)
         signal.raise_if_aborted()
         if call is not None:
@@ -257,14 +257,15 @@ class Requests:
         """Log the chunks of a stream, and fold them.
 
         Spec:
-            LOOP-CHUNK-01, CANCEL-STREAM-01, CANCEL-STREAM-04, CANCEL-STREAM-06, RERR-WHEN-01, LOG-EVT-08, LOG-EVT-10
+            LOOP-CHUNK-01, CANCEL-STREAM-01, CANCEL-STREAM-04, CANCEL-STREAM-06, RERR-WHEN-01, LOG-EVT-08, LOG-EVT-10,
+            CHUNK-LOG-01, CHUNK-OPEN-01, CHUNK-FINISH-01, ASM-FINISH-01
         """
         session, signal = self._session, attempt.signal
         chunks = BlockAssembler()
         seqs: list[int] = []
         try:
             signal.raise_if_aborted()
-            async for chunk in stream:
+            async for chunk in stream:  # CHUNK-LOG-01: the next one is not asked for before this one is logged
                 signal.raise_if_aborted()
                 event = session.append("assistant/chunk", {**attempt.place, "chunk": chunk})
                 seqs.append(event["seq"])
@@ -280,7 +281,7 @@ class Requests:
                 if signal.aborted:
                     self._log_interrupted(attempt, chunks, seqs)
             raise
-        if chunks.finish.get("kind") in _FAILURES:
+        if chunks.finish.get("kind") in _FAILURES:  # CHUNK-OPEN-01: nothing is assembled, whatever is open
             policy = None if attempt.call is None else attempt.call.retry_policy
             return Failed(attempt.config.provider, chunks.finish.get("failure"), policy)
         message = chunks.message(provider=attempt.config.provider, model=attempt.config.model)

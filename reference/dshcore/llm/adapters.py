@@ -108,12 +108,16 @@ class AdapterRegistry:
         changed: Called after every committed change, when the new state already shows.
 
     Spec:
-        ADAPTER-REG-01, ADAPTER-REG-02, ADAPTER-REG-03, ADAPTER-EVENT-01, ADAPTER-LIST-01
+        ADAPTER-EVENT-01, ADAPTER-LIST-01
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._routes: dict[str, Route] = {}
         self._changed = changed
+
+    def get(self, provider: str) -> Route | None:
+        """Return the route of a provider, if it has one."""
+        return self._routes.get(provider)
 
     def lookup(self, provider: str) -> Route:
         """Return the route of a provider.
@@ -121,14 +125,14 @@ class AdapterRegistry:
         Raises:
             LlmError: ``NO_ADAPTER``.
         """
-        route = self._routes.get(provider)
+        route = self.get(provider)
         if route is None:
             raise LlmError(f'no adapter registered for provider "{provider}"', "NO_ADAPTER")
         return route
 
     def serves(self, provider: str, adapter: ModelAdapter) -> bool:
         """Return whether a provider is registered to this very adapter now."""
-        route = self._routes.get(provider)
+        route = self.get(provider)
         return route is not None and route.adapter is adapter
 
     def providers(self) -> tuple[JsonObject, ...]:
@@ -142,27 +146,9 @@ class AdapterRegistry:
     def swap(self, old: Sequence[Route], new: Sequence[Route]) -> None:
         """Replace some routes by others in one step; the new ones go to the end."""
         for route in old:
-            if self._routes.get(route.provider) is route:
-                del self._routes[route.provider]
+            del self._routes[route.provider]
         self._routes.update((route.provider, route) for route in new)
         self._changed()
-
-    def assert_free(self, providers: Sequence[str], own: Sequence[Route] = ()) -> None:
-        """Refuse providers that another registration holds, or that are named twice.
-
-        Args:
-            providers: What is wanted.
-            own: Routes that count as free.
-
-        Raises:
-            LlmError: ``DUPLICATE_ADAPTER``; the message names the first such provider.
-        """
-        seen: set[str] = set()
-        for provider in providers:
-            holder = self._routes.get(provider)
-            if provider in seen or (holder is not None and holder not in own):
-                raise LlmError(f'an adapter for provider "{provider}" is already registered', "DUPLICATE_ADAPTER")
-            seen.add(provider)
 
 
 class Registration:
@@ -199,7 +185,7 @@ class Registration:
         """Take the first routes. All of them or, when one cannot be had, none.
 
         Spec:
-            ADAPTER-REG-01
+            ADAPTER-REG-01, ADAPTER-REG-03
         """
         if not providers:
             raise LlmError("an adapter must register at least one provider", _INVALID)
@@ -243,12 +229,23 @@ class Registration:
         self._registry.swap(held, ())
 
     def _checked(self, providers: Sequence[str]) -> tuple[Route, ...]:
-        if "" in providers:
-            raise LlmError("adapter provider names must be non-empty", _INVALID)
-        self._registry.assert_free(providers, self._held)
-        return tuple(
-            Route(provider, self._name_of(provider), self._adapter, self._retry_policy) for provider in providers
-        )
+        """Make the routes of a set that can be held; those that are held already count as free.
+
+        Raises:
+            LlmError: ``INVALID_ADAPTER`` or ``DUPLICATE_ADAPTER``, for the first provider that is wrong.
+
+        Spec:
+            ADAPTER-REG-02, ADAPTER-REG-03
+        """
+        routes: dict[str, Route] = {}
+        for provider in providers:
+            if not provider:
+                raise LlmError("adapter provider names must be non-empty", _INVALID)
+            holder = self._registry.get(provider)
+            if provider in routes or (holder is not None and holder not in self._held):
+                raise LlmError(f'an adapter for provider "{provider}" is already registered', "DUPLICATE_ADAPTER")
+            routes[provider] = Route(provider, self._name_of(provider), self._adapter, self._retry_policy)
+        return tuple(routes.values())
 
     def _name_of(self, provider: str) -> str:
         metadata = self._names.get(provider, {"id": provider, "name": provider})

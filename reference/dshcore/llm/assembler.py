@@ -66,7 +66,8 @@ class _OpenBlock:
             return freeze({"type": self.type, "text": "".join(self.text)})
         if self.type == "tool-call":
             id_ = f"call-{index}" if self.call_id is None else self.call_id  # ASM-TOOL-02
-            return freeze({"type": self.type, "id": id_, "name": self.name, "arguments": "".join(self.arguments)})
+            arguments = "".join(self.arguments)  # MSG-BLOCK-02: the model's text, unread
+            return freeze({"type": self.type, "id": id_, "name": self.name, "arguments": arguments})
         return None
 
 

@@ -125,7 +125,9 @@ def _without_foreign_replay(
 def _state_of(message: JsonObject) -> str | None:
     """Answer the provider of whose adapter a message carries replay state, if it carries any."""
     source = message.get("source", _NO_SOURCE)
-    provider: str | None = source["provider"] if "replayState" in source else None
+    if message.get("role") != "assistant" or source.get("kind") != "model" or "replayState" not in source:
+        return None  # a source of another kind may have a member of that name
+    provider: str = source["provider"]
     return provider
 
 

@@ -143,10 +143,13 @@ class GenerateOptions:
         return self._frozen
 
     def freeze(self) -> "GenerateOptions":
-        """Make the request immutable, down to its messages.
+        """Make the request immutable, in place: its members and their order; what they are made of cannot change.
 
         Returns:
             The request itself.
+
+        Spec:
+            FREEZE-DEEP-01, FREEZE-DEEP-02
         """
         if not isinstance(self.messages, Prefix):  # a prefix is a view of history, which only grows
             self.messages = tuple(self.messages)

@@ -15,7 +15,8 @@ from dshcore.llm.calls import CallConfig
 from dshcore.llm.failures import LlmError
 
 _MAX_SAFE_INTEGER: Final = 2**53 - 1
-_LISTED: Final = ("provider", "id", "name", "description", "inputModalities")
+_NAMED: Final = ("id", "name", "description")
+_LISTED: Final = ("provider", *_NAMED, "inputModalities")
 _RESOLVED: Final = (*_LISTED, "context", "defaultMaxTokens", "reasoning")
 
 
@@ -55,19 +56,23 @@ async def resolve_model(route: Route, model: str, signal: CancelSignal | None) -
     subject = f'for provider "{provider}" model "{model}"'
     if not _is_entry(info, provider) or info["id"] != model:
         raise LlmError(f"adapter returned invalid exact model metadata {subject}", "INVALID_MODEL_INFO")
-    context = info.get("context")
-    if "context" in info and not (is_object(context) and _is_positive(context.get("contextWindow"))):
-        raise LlmError(f"adapter returned invalid context metadata {subject}", "INVALID_MODEL_CONTEXT")
+    context: JsonObject | None = None
+    if "context" in info:
+        given: Json = info["context"]
+        if not is_object(given) or not _is_count(given.get("contextWindow")):
+            raise LlmError(f"adapter returned invalid context metadata {subject}", "INVALID_MODEL_CONTEXT")
+        context = _known(given, ("contextWindow",))
     default_max_tokens = info.get("defaultMaxTokens")
-    if "defaultMaxTokens" in info and not _is_positive(default_max_tokens):
+    if "defaultMaxTokens" in info and not _is_safe_count(default_max_tokens):
         raise LlmError(f"adapter returned invalid default maxTokens {subject}", "INVALID_MODEL_MAX_TOKENS")
-    efforts, default_effort = _reasoning(info, subject)
+    reasoning = _reasoning(info["reasoning"], subject) if "reasoning" in info else None
+    parts = {"context": context, "reasoning": reasoning}
     return ResolvedModel(
-        info,
-        None if context is None else freeze({"contextWindow": context["contextWindow"]}),
+        freeze({**info, **{name: part for name, part in parts.items() if part is not None}}),
+        context,
         default_max_tokens,
-        efforts,
-        default_effort,
+        () if reasoning is None else tuple(ReasoningEffortId(effort["id"]) for effort in reasoning["efforts"]),
+        None if reasoning is None else reasoning.get("defaultEffort"),
     )
 
 
@@ -84,9 +89,8 @@ async def list_models(route: Route) -> tuple[JsonObject, ...]:
     if not isinstance(route.adapter, ListsModels):
         return ()
     entries = tuple(_known(entry, _LISTED) for entry in await route.adapter.models(route.provider))
-    ids = {entry.get("id") for entry in entries}
-    right = all(_is_entry(entry, route.provider) and isinstance(entry.get("description", ""), str) for entry in entries)
-    if not right or len(ids) != len(entries):
+    right = all(_is_entry(entry, route.provider) for entry in entries)
+    if not right or len({entry["id"] for entry in entries}) != len(entries):
         raise LlmError(
             f'adapter returned invalid or duplicate model metadata for provider "{route.provider}"', "INVALID_CATALOG"
         )
@@ -126,26 +130,22 @@ def complete(config: CallConfig, model: ResolvedModel) -> tuple[CallConfig, Json
     return config, freeze(supplied)
 
 
-def _reasoning(info: JsonObject, subject: str) -> tuple[tuple[ReasoningEffortId, ...], ReasoningEffortId | None]:
-    if "reasoning" not in info:
-        return (), None
+def _reasoning(given: Json, subject: str) -> JsonObject:
+    """Return what is known of a model's efforts, in the members that the specification knows."""
     code = "INVALID_MODEL_REASONING"
-    reasoning: Json = info["reasoning"]
-    efforts = reasoning.get("efforts") if is_object(reasoning) else None
-    if not is_object(reasoning) or not is_array(efforts) or not efforts:
+    listed = given.get("efforts") if is_object(given) else None
+    if not is_object(given) or not is_array(listed) or not listed:
         raise LlmError(f"adapter returned invalid reasoning metadata {subject}", code)
-    ids: list[ReasoningEffortId] = []
-    for effort in efforts:
-        id_ = effort.get("id") if is_object(effort) and _is_text(effort.get("name")) else None
-        if not isinstance(id_, str) or not id_ or id_ in ids:
+    efforts: dict[str, JsonObject] = {}
+    for effort in listed:
+        if not is_object(effort) or not _is_named(effort) or effort["id"] in efforts:
             raise LlmError(f"adapter returned invalid or duplicate reasoning effort metadata {subject}", code)
-        ids.append(ReasoningEffortId(id_))
-    if "defaultEffort" not in reasoning:
-        return tuple(ids), None
-    default = reasoning["defaultEffort"]
-    if not isinstance(default, str) or default not in ids:
+        efforts[effort["id"]] = _known(effort, _NAMED)
+    default: Json = given.get("defaultEffort")
+    if "defaultEffort" in given and (not isinstance(default, str) or default not in efforts):
         raise LlmError(f"adapter returned an unknown default reasoning effort {subject}", code)
-    return tuple(ids), ReasoningEffortId(default)
+    members: dict[str, object] = {**_known(given, ("defaultEffort",)), "efforts": tuple(efforts.values())}
+    return freeze(members)
 
 
 def _known(entry: Mapping[str, object], members: Sequence[str]) -> JsonObject:
@@ -153,12 +153,22 @@ def _known(entry: Mapping[str, object], members: Sequence[str]) -> JsonObject:
 
 
 def _is_entry(entry: JsonObject, provider: str) -> bool:
-    return entry.get("provider") == provider and _is_text(entry.get("id")) and _is_text(entry.get("name"))
+    return entry.get("provider") == provider and _is_named(entry)
+
+
+def _is_named(entry: Mapping[str, object]) -> bool:
+    """Whether an entry has an id, a name and no description that is none."""
+    return _is_text(entry.get("id")) and _is_text(entry.get("name")) and isinstance(entry.get("description", ""), str)
 
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _is_positive(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_SAFE_INTEGER
+def _is_count(value: object) -> bool:
+    """Whether a value of frozen JSON is a positive integer, however large: then it may be a float."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0 and value == value // 1
+
+
+def _is_safe_count(value: object) -> bool:
+    return isinstance(value, int) and _is_count(value) and value <= _MAX_SAFE_INTEGER

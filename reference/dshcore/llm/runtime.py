@@ -145,12 +145,11 @@ LLM: Final = ServiceKey[LlmRuntime]("llm")
 class PreparedCall:
     """A call whose configuration is settled and whose adapter is known. Made by `LlmRuntime.prepare`.
 
-    Attributes:
-        config: The effective configuration.
-        adapter_defaults: Which of its members the adapter supplied: ``{maxTokens: true, reasoningEffort: true}``.
-        retry_policy: How failures are to be retried.
-        context: ``{contextWindow}``, if the adapter states one.
+    Spec:
+        CALL-PREP-02
     """
+
+    __slots__ = ("_adapter_defaults", "_binding", "_context", "_runtime", "_used")
 
     def __init__(
         self, runtime: LlmRuntime, binding: Binding, adapter_defaults: JsonObject, context: JsonObject | None
@@ -158,10 +157,28 @@ class PreparedCall:
         self._runtime = runtime
         self._binding = binding
         self._used = False
-        self.config = binding.config
-        self.adapter_defaults = adapter_defaults
-        self.retry_policy: RetryPolicy = binding.route.retry_policy
-        self.context = context
+        self._adapter_defaults = adapter_defaults
+        self._context = context
+
+    @property
+    def config(self) -> CallConfig:
+        """The effective configuration."""
+        return self._binding.config
+
+    @property
+    def adapter_defaults(self) -> JsonObject:
+        """Which of its members the adapter supplied: ``{maxTokens: true, reasoningEffort: true}``."""
+        return self._adapter_defaults
+
+    @property
+    def retry_policy(self) -> RetryPolicy:
+        """How failures are to be retried."""
+        return self._binding.route.retry_policy
+
+    @property
+    def context(self) -> JsonObject | None:
+        """``{contextWindow}``, if the adapter states one."""
+        return self._context
 
     def stream(self, request: GenerateOptions) -> AsyncIterator[JsonObject]:
         """Dispatch the request of this call, once. See `LlmRuntime.stream`.

@@ -2,6 +2,7 @@
 
 from dshcore.session.header import InvalidHeader, canonical_header, header_equals
 from dshcore.session.log import Session
+from dshcore.session.readings import SESSION_EVENTS, TURN_END_REASONS, TURN_TRIGGERS
 from dshcore.session.seed import InvalidSeed, unbalanced
 from dshcore.session.store import (
     SESSION_CREATED,
@@ -22,6 +23,9 @@ __all__ = [
     "SESSION_CREATED",
     "SESSION_DISPOSED",
     "SESSION_EVENT",
+    "SESSION_EVENTS",
+    "TURN_END_REASONS",
+    "TURN_TRIGGERS",
     "AppendReentered",
     "AppendRefused",
     "InvalidHeader",

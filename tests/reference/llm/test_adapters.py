@@ -224,6 +224,7 @@ HIGH = {"id": "high", "name": "High"}
         ({"id": "other"}, "INVALID_MODEL_INFO"),
         ({"name": ""}, "INVALID_MODEL_INFO"),
         ({"name": 5}, "INVALID_MODEL_INFO"),
+        ({"description": 5}, "INVALID_MODEL_INFO"),
         ({**BAD_CONTEXT, **BAD_MAXIMUM}, "INVALID_MODEL_CONTEXT"),
         ({"context": None}, "INVALID_MODEL_CONTEXT"),
         ({"context": {"contextWindow": 1.5}}, "INVALID_MODEL_CONTEXT"),
@@ -237,6 +238,7 @@ HIGH = {"id": "high", "name": "High"}
         ({"reasoning": {"efforts": [{"id": "", "name": "x"}]}}, "INVALID_MODEL_REASONING"),
         ({"reasoning": {"efforts": [{"id": "x", "name": ""}]}}, "INVALID_MODEL_REASONING"),
         ({"reasoning": {"efforts": ["high"]}}, "INVALID_MODEL_REASONING"),
+        ({"reasoning": {"efforts": [{**HIGH, "description": 5}]}}, "INVALID_MODEL_REASONING"),
         ({"reasoning": {"efforts": [{"id": 5, "name": "x"}]}}, "INVALID_MODEL_REASONING"),
         ({"reasoning": {"efforts": [HIGH], "defaultEffort": "low"}}, "INVALID_MODEL_REASONING"),
     ],
@@ -275,19 +277,22 @@ def test_the_ends_of_the_range_of_a_default_maximum(bench: Bench, loop: Settling
 
 
 def test_metadata_is_taken_in_known_members(bench: Bench, loop: SettlingLoop) -> None:
-    metadata = {
+    known = {
         "context": {"contextWindow": 10},
         "defaultMaxTokens": 5,
         "reasoning": {"efforts": [HIGH], "defaultEffort": "high"},
         "description": "d",
+    }
+    junk = {
+        "context": {"contextWindow": 10, "junk": 1},
+        "reasoning": {"efforts": [{**HIGH, "junk": 1}], "defaultEffort": "high", "junk": 1},
         "junk": 1,
     }
     signal = CancelSignal()
-    adapter = Knowing(metadata)
+    adapter = Knowing({**known, **junk})
     bench.llm.register(bench.root, ["a"], adapter)
     model = loop.run_until_complete(bench.llm.resolve("a", "m", signal))
-    del metadata["junk"]
-    assert model.info == freeze({"provider": "a", "id": "m", "name": "N", **metadata})
+    assert model.info == freeze({"provider": "a", "id": "m", "name": "N", **known})
     assert model.context == freeze({"contextWindow": 10})
     assert model.default_max_tokens == 5
     assert (model.efforts, model.default_effort) == (("high",), "high")
@@ -302,6 +307,7 @@ ENTRY = {"provider": "a", "id": "m1", "name": "One"}
     [
         [{**ENTRY, "provider": "z"}],
         [{**ENTRY, "id": ""}],
+        [{**ENTRY, "id": {"a": 1}}],
         [{**ENTRY, "name": ""}],
         [{**ENTRY, "description": 1}],
         [ENTRY, ENTRY],
@@ -318,3 +324,10 @@ def test_a_catalog_drops_what_nobody_knows(bench: Bench, loop: SettlingLoop) -> 
     bench.llm.register(bench.root, ["a"], Knowing(models=[{**ENTRY, "junk": 1}]))
     assert [dict(entry) for entry in loop.run_until_complete(bench.llm.models("a"))] == [ENTRY]
     assert failing(loop, bench.llm.models("z")).code == "NO_ADAPTER"
+
+
+@pytest.mark.parametrize("window", [1, 2**53, 10**30])
+def test_a_window_is_any_positive_integer(bench: Bench, loop: SettlingLoop, window: int) -> None:
+    """ADAPTER-RESOLVE-01: unlike a default maximum it need not be a safe one."""
+    bench.llm.register(bench.root, ["a"], Knowing({"context": {"contextWindow": float(window)}}))
+    assert loop.run_until_complete(bench.llm.resolve("a", "m")).context == freeze({"contextWindow": float(window)})

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context
 from dshcore.ids import ReasoningEffortId, SessionId
-from dshcore.json import JsonObject, freeze
+from dshcore.json import JsonObject, NotJson, freeze
 from dshcore.llm import (
     CallConfig,
     FrozenRequest,
@@ -314,3 +314,46 @@ def test_a_call_stays_bound_to_the_registration_it_was_prepared_with(bench: Benc
     assert [chunk["text"] for chunk in bench.chunks(first.stream(request(config)))] == ["old"]
     bench.llm.register(bench.root, ["p"], Adapter("new"))
     assert [chunk["text"] for chunk in bench.chunks(second.stream(request(config)))] == ["old"]
+
+
+def test_freezing_reaches_every_depth() -> None:
+    """FREEZE-DEEP-01: the request in place, its JSON by the only way there is to make some; what is frozen is kept."""
+    inner: list[Any] = []
+    deep: Any = inner
+    for _ in range(5000):
+        deep = [deep]
+    message = freeze({"id": "m", "role": "user", "content": deep, "source": {"kind": "user"}})
+    made = request(messages=[message])
+    assert made.freeze() is made
+    assert made.messages[0] is message
+    inner.append("later")
+    found: Any = made.messages[0]["content"]
+    while found:
+        (found,) = found
+    assert found == ()
+    with pytest.raises(AttributeError):
+        found.append("later")
+
+
+def test_freezing_ends_on_what_contains_itself() -> None:
+    """FREEZE-DEEP-01: JSON cannot carry it, and it is refused by name instead of walked for ever."""
+    message: dict[str, Any] = {"id": "m"}
+    message["content"] = [message]
+    with pytest.raises(NotJson, match="contains itself"):
+        freeze(message)
+
+
+def test_a_prepared_call_cannot_be_changed(bench: Bench) -> None:
+    """CALL-PREP-02: nothing of it, nor by way of what the adapter answered."""
+    adapter = Adapter(metadata={**DEFAULTS, "context": {"contextWindow": 7}})
+    bench.llm.register(bench.root, ["p"], adapter)
+    prepared = bench.prepare(CallConfig(provider="p", model="m"))
+    adapter.metadata["context"]["contextWindow"] = 1
+    assert prepared.context == {"contextWindow": 7}
+    for member in ("config", "adapter_defaults", "retry_policy", "context", "anything"):
+        with pytest.raises(AttributeError):
+            setattr(prepared, member, None)
+    with pytest.raises(TypeError):
+        prepared.context["contextWindow"] = 1
+    with pytest.raises(TypeError):
+        prepared.adapter_defaults["maxTokens"] = False

@@ -400,6 +400,22 @@ def test_replay_state_reaches_the_adapter_that_made_it_only(bench: Bench, frozen
     assert stripped.frozen is frozen
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"kind": "plugin", "plugin": "p", "replayState": 1},
+        {"kind": "custom", "provider": "h", "replayState": 1},
+        {"kind": "model", "provider": "h", "model": "m", "replayState": 1},
+    ],
+)
+def test_what_a_sender_calls_replay_state_is_none(bench: Bench, source: dict[str, object]) -> None:
+    """ADAPTER-REPLAY-01, MSG-SRC-01: only answers have it; the source of a user's message goes out as it came."""
+    adapter = bench.serve(yielding(STOP), "o")
+    asked = user_message("q", source)
+    bench.chunks(bench.llm.stream(request(CallConfig(provider="o", model="m"), messages=(asked,))))
+    assert adapter.requests[0].messages[0] is asked
+
+
 def test_replay_state_of_a_vanished_route_is_withheld(bench: Bench) -> None:
     """Although the call is still bound to the adapter that made it."""
     adapter = Scripted(yielding(STOP))

@@ -3,6 +3,7 @@ import { foldConsumedWork } from '@deepseek-ai/dsh-agent'
 import { CONTEXT, OWNERS, disposed } from './context_commands.mjs'
 import { ANSWERS, Part, callable, invoke, listener, shown } from './functions.mjs'
 import { KINDS } from './kinds.mjs'
+import { LLM } from './llm_commands.mjs'
 import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
 import { Fault, assign, at, read, showResult, thrown } from './values.mjs'
 
@@ -43,7 +44,9 @@ export function execute({ op, args = {}, await: awaited, keep = args.keep }, fra
   if (args.task === undefined && awaited) {
     const outcome = { promise, result }
     outcome.settled = (end) => {
-      Object.assign(outcome, 'error' in end ? failed(end.error) : succeeded(result ?? value(end.value)))
+      if ('error' in end) return Object.assign(outcome, failed(end.error))
+      if (keep !== undefined) world.kept.set(keep, result ?? end.value)
+      return Object.assign(outcome, returned({ result: showResult(result ?? value(end.value), world) }))
     }
     return outcome
   }
@@ -115,6 +118,7 @@ export const owned = (world, name, disposer) => {
 const OPERATIONS = {
   ...OWNERS,
   ...CONTEXT,
+  ...LLM,
   burst({ do: script }, frame) {
     if (!Array.isArray(script)) throw new Fault('a burst needs "do", a list of commands')
     const prefix = frame.at === undefined ? '' : `${frame.at}.`

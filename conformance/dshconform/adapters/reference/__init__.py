@@ -10,7 +10,8 @@ It is also the model for an adapter of your own. These modules are the protocol:
 - `values` and `paths` read and write the value notation, `scopes` says what the names in it stand for, `kept` holds
   values for the suite.
 
-And these know the implementation: `composition` (how it is composed, and what its agents are called), `operations`
-(which call each command makes), `kinds` (what its hooks hand over and expect back), `models` (the adapter of a model),
-`observe` (what it tells), `failures` (its errors). An adapter for another implementation in Python replaces them.
+And these know the implementation: `composition` (how it is composed, and what its agents are called), `operations`,
+`tools` and `llm_operations` (which call each command makes), `kinds`, `tool_forms`, `prompt_forms` and `llm_forms`
+(what its hooks hand over and expect back), `models` (the adapter of a model), `observe` (what it tells), `failures`
+(its errors). An adapter for another implementation in Python replaces them.
 """

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dshconform.adapters.reference import tool_forms
+from dshconform.adapters.reference import llm_forms, tool_forms
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.observe import observe
 from dshconform.adapters.reference.owners import Owners
@@ -218,7 +218,7 @@ class Composition:
             case Assembly():
                 return self._world.show(show_assembly(value))
             case _:
-                members = tool_forms.show(value)
+                members = tool_forms.show(value) or llm_forms.show(value)
                 return self.owners.name_of(value) if members is None else self._world.show(members)
 
     def _show_signal(self, signal: CancelSignal) -> Json:

@@ -10,6 +10,7 @@ from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.gates import ANSWERS
 from dshconform.adapters.reference.kept import KEPT
 from dshconform.adapters.reference.kinds import RUN
+from dshconform.adapters.reference.llm_operations import LLM_OPERATIONS
 from dshconform.adapters.reference.operations import CORE
 from dshconform.adapters.reference.scripts import mapping, read_commands
 from dshconform.adapters.reference.tools import TOOL_OPERATIONS
@@ -50,6 +51,7 @@ TABLE: Final[Mapping[str, Operation]] = {
     **TOOL_OPERATIONS,
     **OWNER_OPERATIONS,
     **CONTEXT_OPERATIONS,
+    **LLM_OPERATIONS,
     **KEPT,
     **ANSWERS,
 }

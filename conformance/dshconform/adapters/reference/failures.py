@@ -94,13 +94,19 @@ def _model(message: str, form: JsonMap, decode: Callable[[Json], object]) -> Bas
         raise Fault(f"$error: {error}") from None
 
 
+@cache
+def _group_class(name: str) -> type[ExceptionGroup[Exception]]:
+    return type(name, (ExceptionGroup,), {})
+
+
 def _aggregate(message: str, form: JsonMap, decode: Callable[[Json], object]) -> BaseException:
     members = form.get("members", ())
     listed = members if isinstance(members, Sequence) and not isinstance(members, str) else ()
     errors = [decode(member) for member in listed]
     if not errors or not all(isinstance(error, Exception) for error in errors):
         raise Fault("$error: an aggregate needs `members`, at least one, and each of them an error")
-    return ExceptionGroup(message, [error for error in errors if isinstance(error, Exception)])
+    group = _group_class(_text(form, "name")) if "name" in form else ExceptionGroup
+    return group(message, [error for error in errors if isinstance(error, Exception)])
 
 
 _MAKERS: Final[Mapping[str, Callable[[str, JsonMap, Callable[[Json], object]], BaseException]]] = {

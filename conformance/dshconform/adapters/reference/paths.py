@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
+import msgspec
+
 from dshconform.adapters.reference.fault import Fault
 
 
@@ -59,7 +61,7 @@ def write(value: object, path: str, item: object) -> None:
     elif _is_list(holder):
         cast("list[object]", holder)[_index(name, path)] = item
     else:
-        setattr(holder, _attribute(holder, name), item)
+        _assign(holder, _attribute(holder, name), item)
 
 
 def remove(value: object, path: str) -> None:
@@ -98,7 +100,17 @@ def _holder(value: object, path: str) -> tuple[object, str]:
     return holder, name
 
 
+def _assign(holder: object, attribute: str, item: object) -> None:
+    """Assign to an attribute; one of a record's configuration by giving the record another configuration."""
+    config = getattr(holder, "config", None)
+    if isinstance(config, msgspec.Struct) and attribute in config.__struct_fields__ and not hasattr(holder, attribute):
+        attribute, item = "config", msgspec.structs.replace(config, **{attribute: item})
+    setattr(holder, attribute, item)
+
+
 def _attribute(holder: object, name: str) -> str:
+    if name == "cause" and isinstance(holder, BaseException):
+        return "__cause__"
     return name if hasattr(holder, name) else snake_case(name)
 
 

@@ -21,10 +21,15 @@ from dshcore.cancel_signal import CancelSignal
 from dshcore.settling import SettlingLoop, Unsettled
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from dshconform.adapters.reference.calls import Gate
     from dshconform.adapters.reference.commands import Operation
     from dshconform.adapters.reference.composition import Composition
     from dshconform.adapters.reference.functions import SuiteFunction
+    from dshcore.agent import ModelSelection
+    from dshcore.json import JsonObject
+    from dshcore.llm import PreparedCall
 
 T = TypeVar("T")
 
@@ -40,6 +45,11 @@ class Names:
     disposers: dict[str, Callable[[], object]] = field(default_factory=dict)
     signals: dict[str, CancelSignal] = field(default_factory=dict)
     kept: dict[str, object] = field(default_factory=dict)
+    prepared: "dict[str, PreparedCall]" = field(default_factory=dict)
+    streams: "dict[str, list[AsyncIterator[JsonObject]]]" = field(default_factory=dict)
+    """The newest last. The others are held: a stream that nobody holds is closed behind the suite's back."""
+    selections: "dict[str, ModelSelection]" = field(default_factory=dict)
+    """By the id of the agent."""
     tokens: dict[str, object] = field(default_factory=dict)
     """The tokens of executions, in order of appearance."""
     errors: dict[int, tuple[BaseException, str]] = field(default_factory=dict)

@@ -10,10 +10,11 @@ from typing import Final
 
 from dshconform.protocol.commands.context import CONTEXT
 from dshconform.protocol.commands.core import CORE
+from dshconform.protocol.commands.llm import LLM
 from dshconform.protocol.commands.operation import Operation
 from dshconform.protocol.commands.owners import OWNERS
 
-OPERATIONS: Final[Mapping[str, Operation]] = {**CORE, **OWNERS, **CONTEXT}
+OPERATIONS: Final[Mapping[str, Operation]] = {**CORE, **OWNERS, **LLM, **CONTEXT}
 """Every operation, in the order of the protocol page."""
 
 __all__ = ["OPERATIONS", "Operation"]

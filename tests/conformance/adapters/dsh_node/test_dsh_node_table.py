@@ -5,11 +5,13 @@ from typing import Any, Final
 
 import pytest
 from msgspec import UNSET
+from tests.conformance.adapters.dsh_node.llm_session import LLM_RESULTS, LLM_SESSION
 from tests.conformance.adapters.dsh_node.talk import TEXT, Command, message
 
 from dshconform.links.subprocess import SubprocessLink
 from dshconform.protocol.check import check_command
 from dshconform.protocol.commands.core import CORE
+from dshconform.protocol.commands.llm import LLM
 from dshconform.protocol.json_value import Json
 from dshconform.protocol.kinds import EVENTS, FUNCTIONS, Kind
 from dshconform.protocol.messages import Reply
@@ -19,7 +21,6 @@ pytestmark = pytest.mark.node
 NEVER: Final = {
     "agent-loop/config-start-failed": "no operation configures agents",
     "session/flush": "nothing is stored",
-    "model/models": "no operation lists models",
     "tool/present-call": "no operation presents",
     "tool/present-result": "no operation presents",
     "body": "no operation mounts a plugin",
@@ -168,19 +169,20 @@ RESULTS: Final[Mapping[str, Json]] = {
 
 def replies(link: SubprocessLink) -> Iterator[tuple[str, Reply]]:
     """Play the session, every command of which the protocol knows."""
-    for op, args in SESSION:
+    for op, args in (*SESSION, *LLM_SESSION):
         check_command(op, args)
         yield op, link.call(op, args)
 
 
 def test_every_operation(dsh_node_process: SubprocessLink) -> None:
-    """Every operation of the core is executed, and answers what the table says."""
+    """Every operation is executed, and answers what the table says."""
     answered: dict[str, object] = {}
     for op, reply in replies(dsh_node_process):
         assert reply.error is UNSET, (op, reply.error)
         answered.setdefault(op, reply.result)
-    assert {"hello", *answered} == set(CORE)
-    assert {op: answered[op] for op in RESULTS} == RESULTS
+    assert {"hello", *answered} == {*CORE, *LLM}
+    results = {**RESULTS, **LLM_RESULTS}
+    assert {op: answered[op] for op in results} == results
 
 
 def test_every_kind(dsh_node_process: SubprocessLink) -> None:
