@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from dshconform.faults.assemblies import ASSEMBLY_FAULTS
 from dshconform.faults.cancellation import CANCEL_FAULTS
 from dshconform.faults.fault import Fault
 from dshconform.faults.handle import HANDLE_FAULTS
@@ -10,6 +11,8 @@ from dshconform.faults.latch import LATCH_FAULTS
 from dshconform.faults.listeners import LISTENER_FAULTS
 from dshconform.faults.loop import LOOP_FAULTS
 from dshconform.faults.pending import PENDING_FAULTS
+from dshconform.faults.prompts import PROMPT_FAULTS
+from dshconform.faults.rendered_prompts import RENDERING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
 from dshconform.faults.tool_calls import TOOL_CALL_FAULTS
 from dshconform.faults.turn import TURN_FAULTS
@@ -27,6 +30,9 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *REQUEST_FAULTS,
     *LISTENER_FAULTS,
     *TOOL_CALL_FAULTS,
+    *PROMPT_FAULTS,
+    *ASSEMBLY_FAULTS,
+    *RENDERING_FAULTS,
 )
 """Those that a scenario, or a cell of a table, finds which cites the clause."""
 

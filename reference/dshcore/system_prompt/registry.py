@@ -15,7 +15,7 @@ from dshcore.system_prompt.assembly import (
     PromptAssembling,
     PromptText,
 )
-from dshcore.system_prompt.errors import DuplicateContribution, InvalidContribution, PromptError
+from dshcore.system_prompt.errors import DuplicateContribution, InvalidContribution, PromptError, quoted
 from dshcore.system_prompt.rendering import VARIABLE_NAME
 from dshcore.system_prompt.tool_order import ToolProvider, check_order, collect
 
@@ -138,7 +138,7 @@ class SystemPrompt:
             InactiveContext: The owner is inactive.
 
         Spec:
-            PROMPT-VAR-01
+            PROMPT-VAR-01, PROMPT-SEC-04
         """
         if VARIABLE_NAME.fullmatch(name) is None:
             raise InvalidContribution(f'invalid prompt variable name "{name}" (must match /^{VARIABLE_NAME.pattern}$/)')
@@ -187,7 +187,7 @@ class SystemPrompt:
         providers = [provider for layer in self._layers.visible(scope) for provider in layer.tools.entries()]
         complete = [at for at, section in enumerate(sections) if section.complete is True]
         if len(complete) > 1:
-            names = ", ".join(f'"{sections[at].name}"' for at in complete)
+            names = quoted(sections[at].name for at in complete)
             raise PromptError(f"multiple complete prompt sections are active: {names}")
         offers = [provider(context) for provider in providers]
         texts = [section.resolve(context) for section in sections]

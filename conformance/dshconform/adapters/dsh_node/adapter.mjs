@@ -21,7 +21,7 @@ const HELLO = {
     language: 'javascript',
     homepage: 'https://github.com/deepseek-ai/deepseek-harness',
   },
-  profiles: ['core', 'tools'],
+  profiles: ['core', 'tools', 'prompt'],
   features: ['ticks', 'values', 'throw-any', 'diagnostics'],
 }
 

@@ -2,11 +2,12 @@
 import { foldConsumedWork } from '@deepseek-ai/dsh-agent'
 import { ANSWERS, Part, callable, invoke, listener, shown } from './functions.mjs'
 import { KINDS } from './kinds.mjs'
+import { PROMPT } from './prompt_commands.mjs'
 import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
 import { Fault, assign, at, isAwaitable, read, showResult, thrown } from './values.mjs'
 
 /** What an asynchronous operation answers: the awaitable, how its value is shown, and what the call answered. */
-class Started {
+export class Started {
   constructor(promise, { value = (settled) => settled, result = null } = {}) {
     Object.assign(this, { promise, value, result })
   }
@@ -107,11 +108,12 @@ const controller = (world, name) => {
 }
 
 /** Keep a disposer under its name. */
-const owned = (world, name, disposer) => {
+export const owned = (world, name, disposer) => {
   world.disposers.set(name, disposer)
 }
 
 const OPERATIONS = {
+  ...PROMPT,
   burst({ do: script }, frame) {
     if (!Array.isArray(script)) throw new Fault('a burst needs "do", a list of commands')
     const prefix = frame.at === undefined ? '' : `${frame.at}.`

@@ -18,7 +18,7 @@ from dshcore.settling import SettlingLoop, Unsettled
 HELLO: Final[JsonMap] = {
     "protocol": PROTOCOL_VERSION,
     "implementation": {"name": "dshcore", "version": dshconform.__version__, "language": "python"},
-    "profiles": ["core", "tools", "reference"],
+    "profiles": ["core", "tools", "prompt", "reference"],
     "features": ["ticks", "values", "diagnostics"],
 }
 """What this adapter offers."""

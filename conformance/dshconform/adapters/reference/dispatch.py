@@ -10,6 +10,7 @@ from dshconform.adapters.reference.gates import ANSWERS
 from dshconform.adapters.reference.kept import KEPT
 from dshconform.adapters.reference.kinds import RUN
 from dshconform.adapters.reference.operations import CORE
+from dshconform.adapters.reference.prompt_operations import PROMPT
 from dshconform.adapters.reference.scripts import mapping, read_commands
 from dshconform.adapters.reference.tools import TOOL_OPERATIONS
 from dshconform.adapters.reference.world import World
@@ -47,6 +48,7 @@ TABLE: Final[Mapping[str, Operation]] = {
     "run": Operation(run, ("task", "do")),
     **CORE,
     **TOOL_OPERATIONS,
+    **PROMPT,
     **KEPT,
     **ANSWERS,
 }

@@ -22,6 +22,7 @@ class Kind:
         passing: What it answers when it passes; a function that has a `next` answers that instead.
         answer: Makes of the suite's value, in an answer of this call, what the implementation expects.
         item: The same for an item of a stream.
+        assigned: The same for what is assigned at a path in its fields.
         actions: What its calls can do besides: the actions that make sense for this kind alone, with what they say.
     """
 
@@ -31,6 +32,7 @@ class Kind:
     passing: "Callable[[Call], object]" = lambda _: None
     answer: "Callable[[object, Call], object]" = lambda value, _: value
     item: Callable[[object], object] = lambda value: value
+    assigned: Callable[[str, object], object] = lambda _, value: value
     actions: "Mapping[str, Callable[[Call, Mapping[str, object]], None]]" = field(default_factory=dict)
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 from msgspec import UNSET
+from tests.conformance.adapters.dsh_node.prompt_table import PROMPT_COMMANDS, PROMPT_RESULTS
 from tests.conformance.adapters.dsh_node.talk import TEXT, Command, message
 
 from dshconform.links.subprocess import SubprocessLink
@@ -70,6 +71,7 @@ WAITS: Final[Command] = {"$fn": "waits", "do": "gate"}
 SESSION: Final[Sequence[tuple[str, Command]]] = [
     ("world.open", {"config": {"maxParallelToolCalls": 2, "prompt": {"includeHarnessIdentity": False}}}),
     *LISTENERS,
+    *PROMPT_COMMANDS,
     ("signal.new", {"signal": "s"}),
     ("signal.abort", {"signal": "s", "reason": "why"}),
     ("signal.read", {"signal": "s"}),
@@ -157,6 +159,7 @@ RESULTS: Final[Mapping[str, Json]] = {
     "inbox.replace": True,
     "inbox.remove": True,
     "fold": {"droppedUnrun": False},
+    **PROMPT_RESULTS,
 }
 """What the operations answer whose result says something."""
 
