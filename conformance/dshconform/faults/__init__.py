@@ -3,6 +3,7 @@
 from typing import Final
 
 from dshconform.faults.answers import ANSWER_FAULTS
+from dshconform.faults.assemblies import ASSEMBLY_FAULTS
 from dshconform.faults.cancel_calls import CANCEL_CALL_FAULTS
 from dshconform.faults.cancelled_streams import CANCELLED_STREAM_FAULTS
 from dshconform.faults.cancelled_turns import CANCELLED_TURN_FAULTS
@@ -20,8 +21,10 @@ from dshconform.faults.listeners import LISTENER_FAULTS
 from dshconform.faults.llm_calls import LLM_CALL_FAULTS
 from dshconform.faults.llm_streams import LLM_STREAM_FAULTS
 from dshconform.faults.pending import PENDING_FAULTS
+from dshconform.faults.prompts import PROMPT_FAULTS
 from dshconform.faults.proposals import PROPOSAL_FAULTS
 from dshconform.faults.record import RECORD_FAULTS
+from dshconform.faults.rendered_prompts import RENDERING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
 from dshconform.faults.scheduling import SCHEDULING_FAULTS
 from dshconform.faults.scopes import SCOPE_FAULTS
@@ -58,6 +61,9 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *SCOPE_FAULTS,
     *LLM_STREAM_FAULTS,
     *LLM_CALL_FAULTS,
+    *PROMPT_FAULTS,
+    *ASSEMBLY_FAULTS,
+    *RENDERING_FAULTS,
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 

@@ -33,6 +33,7 @@ class Kind:
 
 _EXECUTION: Final = ("callId", "name", "arguments", "rootCallId", "token", "parent", "signal")
 _MODEL: Final = ("provider", "model", "request", "signal")
+_PROVIDER: Final = ("name", "scope", "signal")
 
 EVENTS: Final[Mapping[str, Kind]] = {
     "agent/created": Kind("emit"),
@@ -80,6 +81,10 @@ FUNCTIONS: Final[Mapping[str, Kind]] = {
     "tool/finalize": Kind("call", (*_EXECUTION, "result"), waits=False),
     "tool/present-call": Kind("call", ("arguments",), waits=False),
     "tool/present-result": Kind("call", ("arguments", "result"), waits=False),
+    "prompt/section": Kind("call", _PROVIDER, waits=False),
+    "prompt/context": Kind("call", _PROVIDER, waits=False),
+    "prompt/variable": Kind("call", _PROVIDER, waits=False),
+    "prompt/tools": Kind("call", ("scope", "signal"), waits=False),
     "maintenance": Kind("call", ("signal",)),
     "setup": Kind("call"),
     "commit": Kind("call"),

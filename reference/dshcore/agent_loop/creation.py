@@ -228,10 +228,12 @@ class _Life:
     async def compose(self, setup: AgentSetup | None) -> SetupCommit | None:
         """Run a setup, for as long as the creation lasts.
 
+        Its context is already in the agent's scope: what it registers is the agent's own, from the first prompt on.
+
         What a setup does after its creation has ended has no effect: its context is closed, its answer is ignored.
 
         Spec:
-            LIFE-SETUP-01, LIFE-ROLL-01, LIFE-ROLL-12, LIFE-ABORT-03, LIFE-OWN-02
+            LIFE-SETUP-01, LIFE-ROLL-01, LIFE-ROLL-12, LIFE-ABORT-03, LIFE-OWN-02, PROMPT-SCOPE-05
         """
         answer = None if setup is None else setup(self._agent.ctx)
         if not inspect.isawaitable(answer):

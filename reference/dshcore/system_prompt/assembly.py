@@ -26,7 +26,11 @@ class AssembleContext:
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """A section or a context: its name, and its text with the references still in it."""
+    """A section or a context: its name, and its text with the references still in it.
+
+    It cannot be changed: a listener that wants another text puts another object in its place, in this assembly and in
+    no other (PROMPT-SEC-06).
+    """
 
     name: str
     text: str
@@ -41,6 +45,9 @@ class Assembly:
         contexts: The texts of the runtime context, in order.
         tools: ``{name, description, parameters}`` of each tool on offer, in order.
         variables: What references stand for; none is a variable that has no value here.
+
+    Spec:
+        PROMPT-SEC-06
     """
 
     sections: list[PromptText] = field(default_factory=list[PromptText])
@@ -78,5 +85,7 @@ class PromptAssembling:
 
 
 SYSTEM_PROMPT_ASSEMBLE: Final = Waterfall[PromptAssembling, Awaitable[Assembly]]("system-prompt/assemble")
+"""An assembly is put together; heard in its scope, in the scopes around that, and outside of all (PROMPT-WF-03)."""
+
 SYSTEM_PROMPT_CHANGE: Final = Emit[None]("system-prompt/change", scoped=False)
 """What is contributed to prompts has changed; a listener that raises undoes a registration (PROMPT-CHANGE-02)."""

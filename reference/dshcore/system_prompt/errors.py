@@ -1,6 +1,9 @@
 """The errors of prompt assembly and rendering."""
 
+from collections.abc import Iterable
+
 from dshcore.errors import DshError
+from dshcore.json import encode
 
 
 class PromptError(DshError):
@@ -31,3 +34,8 @@ class UnrenderablePrompt(PromptError):
     """A text refers to variables in a way that leads to no text (PROMPT-INT-02, PROMPT-INT-03, PROMPT-INT-05)."""
 
     default_code = "UNRENDERABLE_PROMPT"
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Answer names as a text lists them: each as a JSON string, whatever stands in it."""
+    return ", ".join(encode(name).decode() for name in names)

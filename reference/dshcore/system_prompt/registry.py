@@ -17,7 +17,7 @@ from dshcore.system_prompt.assembly import (
     PromptAssembling,
     PromptText,
 )
-from dshcore.system_prompt.errors import DuplicateContribution, InvalidContribution, PromptError
+from dshcore.system_prompt.errors import DuplicateContribution, InvalidContribution, PromptError, quoted
 from dshcore.system_prompt.rendering import VARIABLE_NAME
 from dshcore.system_prompt.tool_order import ToolProvider, check_order, collect
 
@@ -153,7 +153,7 @@ class SystemPrompt:
             InactiveContext: The owner is inactive.
 
         Spec:
-            PROMPT-VAR-01
+            PROMPT-VAR-01, PROMPT-SEC-04
         """
         if VARIABLE_NAME.fullmatch(name) is None:
             raise InvalidContribution(f'invalid prompt variable name "{name}" (must match /^{VARIABLE_NAME.pattern}$/)')
@@ -207,7 +207,7 @@ class SystemPrompt:
         offers = [provider(context) for provider in providers]
         complete = [at for at, section in enumerate(sections) if section.complete is True]
         if len(complete) > 1:
-            names = ", ".join(f'"{sections[at].name}"' for at in complete)
+            names = quoted(sections[at].name for at in complete)
             raise PromptError(f"multiple complete prompt sections are active: {names}")
         texts = [section.resolve(context) for section in sections]
         assembly = Assembly(

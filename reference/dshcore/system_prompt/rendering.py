@@ -22,7 +22,7 @@ def render_system(assembly: Assembly) -> str:
         UnrenderablePrompt: A section refers to what is no variable, or has no value.
 
     Spec:
-        PROMPT-RENDER-01
+        PROMPT-RENDER-01, PROMPT-INT-01, PROMPT-WF-04
     """
     return "\n\n".join(text.text for text in _rendered(assembly.sections, "section", assembly.variables))
 
@@ -34,7 +34,7 @@ def render_contexts(assembly: Assembly) -> tuple[PromptText, ...]:
         UnrenderablePrompt: A context refers to what is no variable, or has no value.
 
     Spec:
-        PROMPT-CTX-01
+        PROMPT-CTX-01, PROMPT-INT-05, PROMPT-WF-04
     """
     return tuple(_rendered(assembly.contexts, "context", assembly.variables))
 

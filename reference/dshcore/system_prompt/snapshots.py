@@ -27,7 +27,7 @@ class SnapshotProjection:
         session: The log. What it holds already counts as far as it is visible (PROMPT-SNAP-06).
 
     Spec:
-        PROMPT-SNAP-02, PROMPT-SNAP-03, PROMPT-SNAP-04, PROMPT-SNAP-05, PROMPT-SNAP-06
+        PROMPT-SNAP-01, PROMPT-SNAP-02, PROMPT-SNAP-03, PROMPT-SNAP-04, PROMPT-SNAP-05, PROMPT-SNAP-06
     """
 
     def __init__(self, session: Session) -> None:
@@ -46,6 +46,9 @@ class SnapshotProjection:
 
         Raises:
             UnrenderablePrompt: A context cannot be rendered.
+
+        Spec:
+            PROMPT-CTX-01, PROMPT-SNAP-02, PROMPT-SNAP-03
         """
         self._follow()
         contexts = render_contexts(assembly)

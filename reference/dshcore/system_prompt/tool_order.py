@@ -63,7 +63,7 @@ def collect(offers: Sequence[ToolOffer], order: Sequence[str] | None) -> list[Js
     Spec:
         PROMPT-TOOL-01, PROMPT-TOOL-02, PROMPT-TOOL-04, PROMPT-TOOL-05, PROMPT-TOOL-06
     """
-    tools = [
+    tools = [  # PROMPT-TOOL-06, PROMPT-SEC-06: a deep copy, which nobody can change
         freeze({name: schema[name] for name in ("name", "description", "parameters")})
         for offer in offers
         for schema in offer.schemas

@@ -21,7 +21,7 @@ const HELLO = {
     language: 'javascript',
     homepage: 'https://github.com/deepseek-ai/deepseek-harness',
   },
-  profiles: ['core', 'tools', 'llm', 'context'],
+  profiles: ['core', 'tools', 'prompt', 'llm', 'context'],
   features: ['ticks', 'values', 'throw-any', 'diagnostics', 'services'],
 }
 

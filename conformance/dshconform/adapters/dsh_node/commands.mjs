@@ -4,6 +4,7 @@ import { CONTEXT, OWNERS, disposed } from './context_commands.mjs'
 import { ANSWERS, Part, callable, invoke, listener, shown } from './functions.mjs'
 import { KINDS } from './kinds.mjs'
 import { LLM } from './llm_commands.mjs'
+import { PROMPT } from './prompt_commands.mjs'
 import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
 import { Fault, assign, at, read, showResult, thrown } from './values.mjs'
 
@@ -119,6 +120,7 @@ const OPERATIONS = {
   ...OWNERS,
   ...CONTEXT,
   ...LLM,
+  ...PROMPT,
   burst({ do: script }, frame) {
     if (!Array.isArray(script)) throw new Fault('a burst needs "do", a list of commands')
     const prefix = frame.at === undefined ? '' : `${frame.at}.`

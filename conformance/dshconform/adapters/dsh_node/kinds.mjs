@@ -70,9 +70,9 @@ export const EVENTS = {
   'tools/pre-execute': awaited(ofExecution),
   'tools/execute': awaited(ofExecution),
   'tools/post-execute': awaited(ofExecution),
-  'system-prompt/assemble': awaited((assembly, { scope, signal }, next) => ({
+  'system-prompt/assemble': awaited((assembly, { scope, agent, signal }, next) => ({
     fields: { assembly, scope, signal },
-    agent: scope,
+    agent,
     signal,
     next,
   })),
@@ -95,6 +95,9 @@ export const eventKind = (name) => ({
 })
 
 const signalOnly = (agent) => (signal) => ({ fields: { signal }, signal, agent })
+
+/** What a provider of prompts answers that says nothing: no text, no tools, no value. */
+const UNSAID = { section: '', context: '', tools: { schemas: [] } }
 
 /** Functions that are no listeners. */
 export const KINDS = {
@@ -126,6 +129,13 @@ export const KINDS = {
     render: { name: 'tool/render', reading: ofValue, waits: false, pass: () => [] },
     presentationMeta: { name: 'tool/meta', reading: ofValue, waits: false, pass: () => null },
   },
+  /** A provider of the registry of prompts; `name` is that of what it is registered for. */
+  prompt: (kind, name) => ({
+    name: `prompt/${kind}`,
+    reading: ({ scope, agent, signal }) => ({ fields: { name, scope, signal }, agent, signal }),
+    waits: false,
+    pass: () => UNSAID[kind],
+  }),
   run: { name: 'run', reading: bare, waits: true },
   undo: (of) => ({ name: 'undo', reading: () => ({ fields: { of } }), waits: true }),
   /** What may own something: `owns` is what the undos in it are told that they undo. */

@@ -69,6 +69,7 @@ export function show(value, world, stack = []) {
   try {
     if (Array.isArray(value)) return Array.from(value, (item) => show(item, world, stack))
     if (isNotation(value)) return { $raw: value }
+    if (isAssembly(value)) return showAssembly(value, world, stack)
     return showMembers(value, world, stack)
   } finally {
     stack.pop()
@@ -83,6 +84,16 @@ export function showMembers(record, world, stack = [], without = '') {
     if (member !== undefined && key !== without) put(shown, key, show(member, world, stack))
   }
   return shown
+}
+
+const isAssembly = ({ sections, contexts, tools, variables }) =>
+  [sections, contexts, tools].every(Array.isArray) && typeof variables === 'object' && variables !== null
+
+/** Show the assembly of a prompt, where a variable without a value is there all the same. */
+function showAssembly({ variables, ...rest }, world, stack) {
+  const shown = {}
+  for (const name of Object.keys(variables)) put(shown, name, show(variables[name], world, stack))
+  return { ...showMembers(rest, world, stack), variables: shown }
 }
 
 /** Show what a call answered: nothing is `null`, an object that the suite has no name for its id. */

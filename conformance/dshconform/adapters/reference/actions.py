@@ -201,7 +201,8 @@ def _perform(call: "Call", action: JsonMap, place: Place, *, awaited: bool) -> P
 
 
 def _set(call: "Call", action: JsonMap, place: Place) -> None:
-    path, value = str(action["path"]), decode(action["value"], call.world.scope(place))
+    path = str(action["path"])
+    value = call.kind.assigned(path, decode(action["value"], call.world.scope(place)))
     holder = call.fields if "." in path else call.payload
     if holder is None:
         raise Fault(f"{call.title}: its fields are arguments, which nothing holds")

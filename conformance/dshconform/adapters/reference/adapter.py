@@ -18,7 +18,7 @@ from dshcore.settling import SettlingLoop, Unsettled
 HELLO: Final[JsonMap] = {
     "protocol": PROTOCOL_VERSION,
     "implementation": {"name": "dshcore", "version": dshconform.__version__, "language": "python"},
-    "profiles": ["core", "tools", "llm", "context", "reference"],
+    "profiles": ["core", "tools", "prompt", "llm", "context", "reference"],
     "features": ["ticks", "values", "diagnostics", "services"],
 }
 """What this adapter offers."""

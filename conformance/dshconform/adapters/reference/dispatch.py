@@ -12,6 +12,7 @@ from dshconform.adapters.reference.kept import KEPT
 from dshconform.adapters.reference.kinds import RUN
 from dshconform.adapters.reference.llm_operations import LLM_OPERATIONS
 from dshconform.adapters.reference.operations import CORE
+from dshconform.adapters.reference.prompt_operations import PROMPT
 from dshconform.adapters.reference.scripts import mapping, read_commands
 from dshconform.adapters.reference.tools import TOOL_OPERATIONS
 from dshconform.adapters.reference.world import World
@@ -52,6 +53,7 @@ TABLE: Final[Mapping[str, Operation]] = {
     **OWNER_OPERATIONS,
     **CONTEXT_OPERATIONS,
     **LLM_OPERATIONS,
+    **PROMPT,
     **KEPT,
     **ANSWERS,
 }

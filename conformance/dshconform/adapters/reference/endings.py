@@ -24,6 +24,7 @@ class Kind:
         item: The same for an item of a stream.
         either: Whether its `next` may answer an awaitable, or the value itself, so that only the answer tells.
         owns: Whether it hands over what it owns: then a script that yields is an iterator.
+        assigned: The same for what is assigned at a path in its fields.
         actions: What its calls can do besides: the actions that make sense for this kind alone, with what they say.
     """
 
@@ -35,6 +36,7 @@ class Kind:
     item: Callable[[object], object] = lambda value: value
     either: bool = False
     owns: bool = False
+    assigned: Callable[[str, object], object] = lambda _, value: value
     actions: "Mapping[str, Callable[[Call, Mapping[str, object]], None]]" = field(default_factory=dict)
 
 

@@ -11,7 +11,7 @@ from dshconform.adapters.reference.calls import Call
 from dshconform.adapters.reference.endings import Kind
 from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.paths import snake_case
-from dshconform.adapters.reference.prompt_forms import read_assembly
+from dshconform.adapters.reference.prompt_forms import read_assembly, read_part
 from dshconform.adapters.reference.tool_forms import (
     ExecutionFields,
     read_post_execute,
@@ -135,6 +135,7 @@ def _event(key: EventKey[Any], fields: str | Callable[[Any], Mapping[str, object
         awaited=not (synchronous or isinstance(key, Emit)),
         answer=_ANSWERS.get(key, _as_it_is),
         item=frozen,
+        assigned=read_part if key is SYSTEM_PROMPT_ASSEMBLE else lambda _, value: value,
     )
     return Event(key, kind, _members(fields) if isinstance(fields, str) else fields)
 

@@ -3,14 +3,14 @@
 Specific to `dshcore`. An assembly that is none is passed on as it is: a wrong answer is a test.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.paths import snake_case
 from dshconform.protocol.json_value import Json
 from dshcore.json import freeze
-from dshcore.system_prompt import Assembly, PromptOptions, PromptText
+from dshcore.system_prompt import Assembly, PromptOptions, PromptText, ToolOffer
 
 _OPTIONS: Final = ("includeHarnessIdentity", "persona", "includeRuntimeContext", "toolOrder")
 
@@ -47,8 +47,22 @@ def read_assembly(value: object) -> object:
     return assembly
 
 
+def read_part(path: str, value: object) -> object:
+    """What the suite assigns in an assembly: texts and tools as the assembly holds them."""
+    match path.split("."):
+        case ["assembly", "sections" | "contexts" | "tools" as name] if isinstance(value, Sequence):
+            return getattr(read_assembly({name: value}), name, value)
+    return value
+
+
 def show_assembly(assembly: Assembly) -> dict[str, object]:
-    """The members of an assembly, those that listeners have added included; a variable without a value is absent."""
-    members = dict(vars(assembly))
-    members["variables"] = {name: value for name, value in assembly.variables.items() if value is not None}
-    return members
+    """The members of an assembly, those that listeners have added included; a variable without a value is null."""
+    return dict(vars(assembly))
+
+
+def read_offer(value: object) -> object:
+    """What a tool provider of the suite answers."""
+    if not isinstance(value, Mapping) or "schemas" not in value:
+        return value
+    known = value.get("knownNames")
+    return ToolOffer(value["schemas"], None if known is None else frozenset(known))

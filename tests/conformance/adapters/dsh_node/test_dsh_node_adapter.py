@@ -51,7 +51,7 @@ class TestWire:
         """The greeting names the release, the profiles and what works."""
         hello = dsh_node.hello
         assert (hello.implementation.name, hello.implementation.version) == ("@deepseek-ai/dsh", "0.1.0-rc.8")
-        assert hello.profiles == ["core", "tools", "llm", "context"]
+        assert hello.profiles == ["core", "tools", "prompt", "llm", "context"]
         assert hello.features == ["ticks", "values", "throw-any", "diagnostics", "services"]
 
     def test_faults(self, raw: Raw) -> None:

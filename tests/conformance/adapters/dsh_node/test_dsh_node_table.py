@@ -6,12 +6,14 @@ from typing import Any, Final
 import pytest
 from msgspec import UNSET
 from tests.conformance.adapters.dsh_node.llm_session import LLM_RESULTS, LLM_SESSION
+from tests.conformance.adapters.dsh_node.prompt_table import PROMPT_COMMANDS, PROMPT_RESULTS
 from tests.conformance.adapters.dsh_node.talk import TEXT, Command, message
 
 from dshconform.links.subprocess import SubprocessLink
 from dshconform.protocol.check import check_command
 from dshconform.protocol.commands.core import CORE
 from dshconform.protocol.commands.llm import LLM
+from dshconform.protocol.commands.prompt import PROMPT
 from dshconform.protocol.json_value import Json
 from dshconform.protocol.kinds import EVENTS, FUNCTIONS, Kind
 from dshconform.protocol.messages import Reply
@@ -76,6 +78,7 @@ WAITS: Final[Command] = {"$fn": "waits", "do": "gate"}
 SESSION: Final[Sequence[tuple[str, Command]]] = [
     ("world.open", {"config": {"maxParallelToolCalls": 2, "prompt": {"includeHarnessIdentity": False}}}),
     *LISTENERS,
+    *PROMPT_COMMANDS,
     ("signal.new", {"signal": "s"}),
     ("signal.abort", {"signal": "s", "reason": "why"}),
     ("signal.read", {"signal": "s"}),
@@ -163,6 +166,7 @@ RESULTS: Final[Mapping[str, Json]] = {
     "inbox.replace": True,
     "inbox.remove": True,
     "fold": {"droppedUnrun": False},
+    **PROMPT_RESULTS,
 }
 """What the operations answer whose result says something."""
 
@@ -180,7 +184,7 @@ def test_every_operation(dsh_node_process: SubprocessLink) -> None:
     for op, reply in replies(dsh_node_process):
         assert reply.error is UNSET, (op, reply.error)
         answered.setdefault(op, reply.result)
-    assert {"hello", *answered} == {*CORE, *LLM}
+    assert {"hello", *answered} == {*CORE, *PROMPT, *LLM}
     results = {**RESULTS, **LLM_RESULTS}
     assert {op: answered[op] for op in results} == results
 

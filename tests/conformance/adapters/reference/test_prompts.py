@@ -66,7 +66,7 @@ def test_a_part_can_be_left_out(suite: Suite) -> None:
 
 
 def test_an_assembly_is_shown_whole(suite: Suite) -> None:
-    """With scope and signal beside it; a variable without a value is absent."""
+    """With scope and signal beside it; a variable without a value is null."""
     suite.open(DONE)
     suite.listen("system-prompt/assemble")
     reply = suite.followup("A")
@@ -77,7 +77,7 @@ def test_an_assembly_is_shown_whole(suite: Suite) -> None:
             "sections": [{"name": "deployment:persona", "text": ""}],
             "contexts": [],
             "tools": [],
-            "variables": {"provider": "p", "model": "m"},
+            "variables": {"provider": "p", "model": "m", "cwd": None},
         },
         "scope": "a",
         "signal": {"signal": None, "aborted": False},
