@@ -40,6 +40,7 @@ from dshcore.session import (
     SESSION_DISPOSED,
     SESSION_EVENT,
     SESSIONS,
+    AppendRefused,
     Session,
     SessionEvent,
     SessionPublished,
@@ -230,6 +231,18 @@ class World:
                 agent.followup(message(said))
 
         self.run(stretch)
+
+    def refuse(self, kind: str, *, nth: int = 1) -> None:
+        """Refuse the nth append of a type, by a validator of the store."""
+        met = 0
+
+        def validator(_session: Session, candidate: SessionEvent) -> None:
+            nonlocal met
+            met += candidate["type"] == kind
+            if candidate["type"] == kind and met == nth:
+                raise AppendRefused(f"refused {kind}")
+
+        self.root[SESSIONS].validate(self.root, validator)
 
     # reading
 

@@ -11,6 +11,11 @@ from dshconform.faults.listeners import LISTENER_FAULTS
 from dshconform.faults.loop import LOOP_FAULTS
 from dshconform.faults.pending import PENDING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
+from dshconform.faults.session_enforcement import SESSION_ENFORCEMENT_FAULTS
+from dshconform.faults.session_log import SESSION_LOG_FAULTS
+from dshconform.faults.session_seeds import SESSION_SEED_FAULTS
+from dshconform.faults.session_store import SESSION_STORE_FAULTS
+from dshconform.faults.session_surface import SESSION_SURFACE_FAULTS
 from dshconform.faults.tool_calls import TOOL_CALL_FAULTS
 from dshconform.faults.turn import TURN_FAULTS
 from dshconform.faults.wakes import WAKE_FAULTS
@@ -27,6 +32,11 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *REQUEST_FAULTS,
     *LISTENER_FAULTS,
     *TOOL_CALL_FAULTS,
+    *SESSION_LOG_FAULTS,
+    *SESSION_SURFACE_FAULTS,
+    *SESSION_STORE_FAULTS,
+    *SESSION_SEED_FAULTS,
+    *SESSION_ENFORCEMENT_FAULTS,
 )
 """Those that a scenario, or a cell of a table, finds which cites the clause."""
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from dshconform.faults.edit import edit
+from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault
 from dshcore.agent import consumed_work
 from dshcore.agent.registry import AgentRegistry
@@ -18,7 +18,17 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
         "first-failure-starves-the-others",
         "EVENTS-EMIT-01",
         "Behind a listener that throws no other is called.",
-        edit(Listeners, "emit", ("            continue\n", "            return\n")),
+        together(
+            edit(Listeners, "_tell", ("        return\n", "        return True\n")),
+            edit(
+                Listeners,
+                "emit",
+                (
+                    "        self._tell(listener, key, payload)",
+                    "        if self._tell(listener, key, payload):\n            return",
+                ),
+            ),
+        ),
     ),
     Fault(
         "rejections-are-not-logged",

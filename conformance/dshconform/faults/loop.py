@@ -489,7 +489,7 @@ LOOP_FAULTS: Final[tuple[Fault, ...]] = (
         "failing-observer-fails-the-turn",
         "LOOP-OBS-01",
         "What an observer of the log raises fails the turn.",
-        edit(Listeners, "emit", ("if not key.contained:", 'if not key.contained or key.name == "session/event":')),
+        edit(Listeners, "_tell", ("if not key.contained:", 'if not key.contained or key.name == "session/event":')),
     ),
     Fault(
         "deltas-are-coalesced",

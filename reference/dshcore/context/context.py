@@ -299,6 +299,17 @@ class Context:
         """
         self._listeners.emit(key, payload, self.scope if scope is _OWN else scope)
 
+    def prepare(self, key: Emit[P], payload: P, *, scope: object | None = _OWN) -> Callable[[], None]:
+        """Settle now who an emit reaches, for an event that takes effect in between.
+
+        Returns:
+            Tells them, as `emit` does.
+
+        Spec:
+            EVT-SNAP-01, LOG-OBS-02
+        """
+        return self._listeners.prepare(key, payload, self.scope if scope is _OWN else scope)
+
     async def serial(self, key: Serial[P, R], payload: P, *, scope: object | None = _OWN) -> R | None:
         """Call the listeners, each awaited before the next.
 
@@ -348,6 +359,10 @@ class Context:
             EVT-WF-01, EVT-WF-02, EVT-WF-03, EVT-WF-04, EVT-WF-05, EVENTS-WATER-01, EVENTS-WATER-02
         """
         return self._listeners.waterfall(key, payload, default, self.scope if scope is _OWN else scope)
+
+    def reaches(self, key: EventKey[Any], *, scope: object | None = _OWN) -> bool:
+        """Tell whether a dispatch of an event would now reach anybody."""
+        return self._listeners.reaches(key, self.scope if scope is _OWN else scope)
 
     def __repr__(self) -> str:
         return f"<Context {self.name} {self._lifetime.state.value}>"

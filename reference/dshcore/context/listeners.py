@@ -71,15 +71,28 @@ class Listeners:
     def emit(self, key: Emit[P], payload: P, scope: object | None) -> None:
         """Call the listeners one after another. See `Emit` for what becomes of failures."""
         for listener in self._audience(key, scope):
-            try:
-                outcome = listener.call(payload)
-            except (Exception, asyncio.CancelledError) as error:
-                if not key.contained:  # EVT-EMIT-02
-                    raise
-                _report(key, payload, "threw", error)  # EVENTS-EMIT-01
-                continue
-            if outcome is not None and isinstance(outcome, Awaitable):
-                self._let_run(key, payload, cast("Awaitable[object]", outcome))
+            self._tell(listener, key, payload)
+
+    def prepare(self, key: Emit[P], payload: P, scope: object | None) -> Callable[[], None]:
+        """Settle now who an `emit` calls, and answer what calls them."""
+        audience = self._audience(key, scope)
+
+        def deliver() -> None:
+            for listener in audience:
+                self._tell(listener, key, payload)
+
+        return deliver
+
+    def _tell(self, listener: Listener, key: Emit[P], payload: P) -> None:
+        try:
+            outcome = listener.call(payload)
+        except (Exception, asyncio.CancelledError) as error:
+            if not key.contained:  # EVT-EMIT-02
+                raise
+            _report(key, payload, "threw", error)  # EVENTS-EMIT-01
+            return
+        if outcome is not None and isinstance(outcome, Awaitable):
+            self._let_run(key, payload, cast("Awaitable[object]", outcome))
 
     async def serial(self, key: Serial[P, R], payload: P, scope: object | None) -> R | None:
         """Call the listeners one after another, each awaited before the next. See `Serial`."""
@@ -110,6 +123,10 @@ class Listeners:
             return answer
 
         return next_layer()
+
+    def reaches(self, key: EventKey[Any], scope: object | None) -> bool:
+        """Tell whether an event about a scope would now be heard."""
+        return bool(self._audience(key, scope))
 
     def _audience(self, key: EventKey[Any], scope: object | None) -> tuple[Listener, ...]:
         present = self._lists.get(key, ())

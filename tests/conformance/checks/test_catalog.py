@@ -32,7 +32,7 @@ def test_by_name_contract_and_clause() -> None:
     [
         ({"names": ("plain-trun",)}, "there is no check 'plain-trun'; did you mean scenario/plain-turn"),
         ({"contracts": ("inbx",)}, "there is no contract 'inbx'; did you mean inbox?"),
-        ({"contracts": ("zzz",)}, "there is no contract 'zzz'; known: cancellation, events, fold, inbox"),
+        ({"contracts": ("zzz",)}, "there is no contract 'zzz'; known: cancellation, enforcement, events, fold, fork"),
     ],
 )
 def test_unknown_names(by: dict[str, tuple[str, ...]], message: str) -> None:

@@ -10,7 +10,6 @@ from tests.reference.world import USER, World, do, message, text
 
 from dshcore.cancel_signal import CancelSignal
 from dshcore.events import Next
-from dshcore.session import AppendRefused, Session
 from dshcore.tools import (
     TOOLS_PRE_EXECUTE,
     PendingCall,
@@ -177,41 +176,26 @@ def test_bodies_hear_the_cause(world: World, tools: Toolbox) -> None:
 # --- failures of the scheduler ---------------------------------------------------------------------------------------
 
 
-def refuse(monkeypatch: pytest.MonkeyPatch, kind: str, nth: int = 1) -> None:
-    """Let the nth append of a type be refused."""
-    append, met = Session.append, 0
-
-    def refusing(self: Session, type_: str, data: object, **more: Any) -> Any:
-        nonlocal met
-        if type_ == kind:
-            met += 1
-            if met == nth:
-                raise AppendRefused(f"{kind} refused")
-        return append(self, type_, data, **more)
-
-    monkeypatch.setattr(Session, "append", refusing)
-
-
-def test_a_refused_result_stops_everything(world: World, tools: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_result_stops_everything(world: World, tools: Toolbox) -> None:
     """What runs is waited for, nothing more is committed or started, the turn fails (SCHED-FAIL-01, LOOP-APP-01)."""
     tools.add_held()
     tools.add("alone")
-    refuse(monkeypatch, "tool/result")
+    world.refuse("tool/result")
     run(world, "c1:slow", "c2:slow", "c3:alone")
     tools.end("c1")
     assert tool_rows(world.take()) == []
     tools.end("c2")
-    assert tool_rows(world.take()) == ["agent/error 1.1 tool/result refused", "turn/end 1 error UNKNOWN"]
+    assert tool_rows(world.take()) == ["agent/error 1.1 refused tool/result", "turn/end 1 error UNKNOWN"]
     assert world.log()[-2] == "step/end 1.1"
 
 
-def test_a_refused_call_is_not_started(world: World, tools: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_call_is_not_started(world: World, tools: Toolbox) -> None:
     """The calls before it keep running to their ends (SCHED-FAIL-01)."""
     tools.add_held()
-    refuse(monkeypatch, "tool/call", 2)
+    world.refuse("tool/call", nth=2)
     assert run(world, "c1:slow", "c2:slow") == ["tool/call c1", "> body c1"]
     tools.end("c1")
-    assert tool_rows(world.take()) == ["agent/error 1.1 tool/call refused", "turn/end 1 error UNKNOWN"]
+    assert tool_rows(world.take()) == ["agent/error 1.1 refused tool/call", "turn/end 1 error UNKNOWN"]
 
 
 def test_a_failure_of_dispatch_itself_fails_the_turn(
@@ -259,12 +243,10 @@ def test_no_body_starts_after_a_failure(world: World, tools: Toolbox, monkeypatc
     assert tool_rows(world.take()) == ["agent/error 1.1 internal", "turn/end 1 error UNKNOWN"]
 
 
-def test_a_failure_while_aborted_ends_the_turn_aborted(
-    world: World, tools: Toolbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_while_aborted_ends_the_turn_aborted(world: World, tools: Toolbox) -> None:
     """The cancellation wins (CANCEL-ERR-01)."""
     tools.add_held()
-    refuse(monkeypatch, "tool/result")
+    world.refuse("tool/result")
     run(world, "c1:slow")
     agent = world.handles["a"].agent
     world.run(lambda: agent.cancel(USER))

@@ -29,7 +29,7 @@ from dshcore.agent import (
 )
 from dshcore.errors import DshError
 from dshcore.llm import LlmError
-from dshcore.session import SESSION_EVENT, AppendRefused, SessionPublished
+from dshcore.session import SESSION_EVENT, SessionPublished
 
 
 def pre_step(world: World, decide: Callable[[AgentPreStep], Any]) -> None:
@@ -48,22 +48,6 @@ def ids(agent: Agent) -> str:
 
 def rows(world: World, *first: str) -> list[str]:
     return [row for row in world.take() if row.startswith(first)]
-
-
-def refuse(world: World, kind: str, *, nth: int = 1) -> None:
-    """Refuse the nth append of a type to the session of agent a, as a validator would."""
-    session = world.session()
-    append = session.append
-    met = 0
-
-    def guarded(type_: str, data: object, **intent: Any) -> Any:
-        nonlocal met
-        met += type_ == kind
-        if type_ == kind and met == nth:
-            raise AppendRefused(f"refused {kind}")
-        return append(type_, data, **intent)
-
-    session.append = guarded  # type: ignore[method-assign, assignment]  # as a validator would
 
 
 def test_turn_is_opened_before_the_claim(world: World) -> None:
@@ -91,7 +75,7 @@ def test_turn_numbers_go_on_over_the_whole_log(world: World) -> None:
 def test_refused_turn_start(world: World) -> None:
     """Nothing was claimed, the number is free, and agent/error names the previous turn (LOOP-OPEN-03)."""
     agent = world.create()
-    refuse(world, "turn/start")
+    world.refuse("turn/start")
     world.take()
     world.followup("A")
     assert world.take()[2:] == ["running", "agent/error 0.0 refused turn/start", "idle"]
@@ -493,7 +477,7 @@ def test_failure_before_the_step_loses_the_batch(world: World) -> None:
 def test_refused_append_inside_a_step_fails_the_turn(world: World, kind: str, missing: str) -> None:
     """step/end is still appended, and nothing after the refused append is done (LOOP-APP-01)."""
     world.create()
-    refuse(world, kind)
+    world.refuse(kind)
     world.followup("A")
     assert world.log()[-2:] == ["step/end 1.1", "turn/end 1 error UNKNOWN"]
     assert missing not in world.log()
@@ -502,7 +486,7 @@ def test_refused_append_inside_a_step_fails_the_turn(world: World, kind: str, mi
 def test_refused_step_start_opens_no_step(world: World) -> None:
     """The batch is lost, and no step/end follows (LOOP-APP-02)."""
     agent = world.create()
-    refuse(world, "step/start")
+    world.refuse("step/start")
     world.followup("A")
     assert world.log()[-2:] == ["splice next-turn 0 -1", "turn/end 1 error UNKNOWN"]
     assert not agent.inbox.has_pending
@@ -512,7 +496,7 @@ def test_refused_claim_leaves_the_rest_pending(world: World) -> None:
     """What was not taken stays, and the turn fails (LOOP-APP-02)."""
     agent = world.create()
     agent.inject(message("I"))
-    refuse(world, "agent/inbox/spliced", nth=3)
+    world.refuse("agent/inbox/spliced", nth=3)
     world.followup("A")
     assert (ids(agent), world.log()[-1]) == ("A", "turn/end 1 error UNKNOWN")
 
@@ -522,7 +506,7 @@ def test_refused_step_end_is_the_failure(world: World, script: Any) -> None:
     """It takes the place of any failure of the step itself; turn/end is still appended (LOOP-APP-03)."""
     world.create()
     world.model.follow(script)
-    refuse(world, "step/end")
+    world.refuse("step/end")
     world.followup("A")
     assert rows(world, "agent/error", "turn/end") == ["agent/error 1.1 refused step/end", "turn/end 1 error UNKNOWN"]
 
@@ -532,7 +516,7 @@ def test_refused_turn_end_ends_the_run(world: World, script: Any, failures: list
     """It is reported, the log keeps no ending, pending input is parked (LOOP-APP-04)."""
     agent = world.create()
     world.model.follow(script)
-    refuse(world, "turn/end")
+    world.refuse("turn/end")
     world.followup("A", "B")
     assert rows(world, "agent/error") == [*failures, "agent/error 1.1 refused turn/end"]
     assert (ids(agent), agent.status, world.log()[-1]) == ("B", "idle", "step/end 1.1")

@@ -21,8 +21,8 @@ const HELLO = {
     language: 'javascript',
     homepage: 'https://github.com/deepseek-ai/deepseek-harness',
   },
-  profiles: ['core', 'tools'],
-  features: ['ticks', 'values', 'throw-any', 'diagnostics'],
+  profiles: ['core', 'tools', 'session'],
+  features: ['ticks', 'values', 'throw-any', 'diagnostics', 'refusal', 'enforcement'],
 }
 
 const record = {

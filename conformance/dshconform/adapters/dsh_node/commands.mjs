@@ -3,10 +3,11 @@ import { foldConsumedWork } from '@deepseek-ai/dsh-agent'
 import { ANSWERS, Part, callable, invoke, listener, shown } from './functions.mjs'
 import { KINDS } from './kinds.mjs'
 import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
+import { SESSION, fold } from './session_commands.mjs'
 import { Fault, assign, at, isAwaitable, read, showResult, thrown } from './values.mjs'
 
 /** What an asynchronous operation answers: the awaitable, how its value is shown, and what the call answered. */
-class Started {
+export class Started {
   constructor(promise, { value = (settled) => settled, result = null } = {}) {
     Object.assign(this, { promise, value, result })
   }
@@ -72,7 +73,8 @@ function readArgs(args, frame) {
   return { ...(answersGate ? values : read(values, frame)), do: script }
 }
 
-const refer = (object, world) =>
+/** What a result calls an object: the name of that very one, or that it is another. */
+export const refer = (object, world) =>
   (object === undefined ? null : world.names.get(object) ?? { other: object.id ?? object.name })
 const nothing = () => undefined
 
@@ -107,11 +109,12 @@ const controller = (world, name) => {
 }
 
 /** Keep a disposer under its name. */
-const owned = (world, name, disposer) => {
+export const owned = (world, name, disposer) => {
   world.disposers.set(name, disposer)
 }
 
 const OPERATIONS = {
+  ...SESSION,
   burst({ do: script }, frame) {
     if (!Array.isArray(script)) throw new Fault('a burst needs "do", a list of commands')
     const prefix = frame.at === undefined ? '' : `${frame.at}.`
@@ -210,10 +213,7 @@ const OPERATIONS = {
   'session.append'({ session, type, data, intent }, { world }) {
     return world.session(session).append(type, data, ...(intent === undefined ? [] : [intent]))
   },
-  fold({ what, events }) {
-    if (what !== 'work') throw new Fault(`there is no fold "${what}"`)
-    return foldConsumedWork(events)
-  },
+  fold: (args) => (args.what === 'work' ? foldConsumedWork(args.events) : fold(args)),
   'model.register'({ as, routes, adapter, in: place, ...functions }, { world }) {
     const made = world.adapters.get(adapter) ?? modelAdapter(world, functions)
     if (adapter !== undefined) world.adapters.set(adapter, made)

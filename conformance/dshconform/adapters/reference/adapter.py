@@ -18,8 +18,8 @@ from dshcore.settling import SettlingLoop, Unsettled
 HELLO: Final[JsonMap] = {
     "protocol": PROTOCOL_VERSION,
     "implementation": {"name": "dshcore", "version": dshconform.__version__, "language": "python"},
-    "profiles": ["core", "tools", "reference"],
-    "features": ["ticks", "values", "diagnostics"],
+    "profiles": ["core", "tools", "session", "reference"],
+    "features": ["ticks", "values", "diagnostics", "refusal", "enforcement", "todos"],
 }
 """What this adapter offers."""
 

@@ -11,6 +11,7 @@ from dshconform.adapters.reference.kept import KEPT
 from dshconform.adapters.reference.kinds import RUN
 from dshconform.adapters.reference.operations import CORE
 from dshconform.adapters.reference.scripts import mapping, read_commands
+from dshconform.adapters.reference.session_operations import SESSION
 from dshconform.adapters.reference.tools import TOOL_OPERATIONS
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import JsonMap
@@ -46,6 +47,7 @@ TABLE: Final[Mapping[str, Operation]] = {
     "burst": Operation(burst, ("do",)),
     "run": Operation(run, ("task", "do")),
     **CORE,
+    **SESSION,
     **TOOL_OPERATIONS,
     **KEPT,
     **ANSWERS,

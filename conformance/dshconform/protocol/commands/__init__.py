@@ -10,8 +10,9 @@ from typing import Final
 
 from dshconform.protocol.commands.core import CORE
 from dshconform.protocol.commands.operation import Operation
+from dshconform.protocol.commands.session import SESSION
 
-OPERATIONS: Final[Mapping[str, Operation]] = {**CORE}
+OPERATIONS: Final[Mapping[str, Operation]] = {**CORE, **SESSION}
 """Every operation, in the order of the protocol page."""
 
 __all__ = ["OPERATIONS", "Operation"]

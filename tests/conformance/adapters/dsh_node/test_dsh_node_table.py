@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 from msgspec import UNSET
+from tests.conformance.adapters.dsh_node.session_table import SESSION_COMMANDS, SESSION_RESULTS
 from tests.conformance.adapters.dsh_node.talk import TEXT, Command, message
 
 from dshconform.links.subprocess import SubprocessLink
@@ -18,7 +19,6 @@ pytestmark = pytest.mark.node
 
 NEVER: Final = {
     "agent-loop/config-start-failed": "no operation configures agents",
-    "session/flush": "nothing is stored",
     "model/models": "no operation lists models",
     "tool/present-call": "no operation presents",
     "tool/present-result": "no operation presents",
@@ -70,6 +70,7 @@ WAITS: Final[Command] = {"$fn": "waits", "do": "gate"}
 SESSION: Final[Sequence[tuple[str, Command]]] = [
     ("world.open", {"config": {"maxParallelToolCalls": 2, "prompt": {"includeHarnessIdentity": False}}}),
     *LISTENERS,
+    *SESSION_COMMANDS,
     ("signal.new", {"signal": "s"}),
     ("signal.abort", {"signal": "s", "reason": "why"}),
     ("signal.read", {"signal": "s"}),
@@ -157,6 +158,7 @@ RESULTS: Final[Mapping[str, Json]] = {
     "inbox.replace": True,
     "inbox.remove": True,
     "fold": {"droppedUnrun": False},
+    **SESSION_RESULTS,
 }
 """What the operations answer whose result says something."""
 
@@ -169,7 +171,7 @@ def replies(link: SubprocessLink) -> Iterator[tuple[str, Reply]]:
 
 
 def test_every_operation(dsh_node_process: SubprocessLink) -> None:
-    """Every operation of the core is executed, and answers what the table says."""
+    """Every operation of the profiles is executed, and answers what the table says."""
     answered: dict[str, object] = {}
     for op, reply in replies(dsh_node_process):
         assert reply.error is UNSET, (op, reply.error)

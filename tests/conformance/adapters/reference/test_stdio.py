@@ -42,7 +42,7 @@ def program() -> Iterator[Program]:
 def test_one_line_is_answered_by_one_line_until_the_input_ends(program: Program) -> None:
     """A whole turn over the pipe; the end of the input ends the program with status 0 and nothing more to say."""
     hello = program.call(1, "hello", protocol=1)
-    assert hello["result"]["profiles"] == ["core", "tools", "reference"]
+    assert hello["result"]["profiles"] == ["core", "tools", "session", "reference"]
     assert (hello["observed"], hello["open"]) == ([], [])
     program.call(2, "world.open")
     program.call(3, "model.register", **{"as": "m", "routes": ["p"], "stream": {"$fn": "model", "do": "gate"}})
