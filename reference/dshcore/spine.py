@@ -8,7 +8,7 @@ from dshcore.agent_loop import AGENT_LOOP, AgentLoop
 from dshcore.context import Context
 from dshcore.errors import DshError
 from dshcore.llm import LLM, LlmRuntime
-from dshcore.session import SESSIONS, SessionStore
+from dshcore.session import SESSIONS, SessionStore, enforce_invariants
 from dshcore.system_prompt import SYSTEM_PROMPT, AssembleContext, PromptOptions, SystemPrompt, ToolOffer
 from dshcore.tools import TOOLS, ToolRegistry
 
@@ -26,6 +26,7 @@ def compose(
     *,
     max_parallel_tool_calls: int = 10,
     prompt: PromptOptions | None = None,
+    enforce: bool = False,
     without: AbstractSet[str] = frozenset(),
 ) -> Context:
     """Compose an application. Each part has an owner of its own, and has to be required by who reads it.
@@ -33,6 +34,7 @@ def compose(
     Args:
         max_parallel_tool_calls: How many tool calls of one answer may run at once.
         prompt: What the deployment says about its prompts.
+        enforce: Whether an event that would break a relation of its log is refused (INV-MODE-01).
         without: Parts to leave out, of `PARTS`. The loop needs all others, and is left out with any of them.
 
     Returns:
@@ -47,7 +49,10 @@ def compose(
         raise UnknownPart(f"no part {unknown[0]!r} to leave out: there are {', '.join(PARTS)}")
     root = Context()
     if "sessions" not in without:
-        root.open(name="sessions").provide(SESSIONS, SessionStore())
+        own = root.open(name="sessions")
+        own.provide(SESSIONS, store := SessionStore())
+        if enforce:
+            enforce_invariants(own, store)
     if "llm" not in without:
         own = root.open(name="llm")
         own.provide(LLM, LlmRuntime(own))

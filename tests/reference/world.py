@@ -275,19 +275,16 @@ class World:
     # disturbing
 
     def refuse(self, kind: str, *, nth: int = 1) -> None:
-        """Refuse the nth append of a type to the session of agent `a`, as a validator would."""
-        session = self.session()
-        append = session.append
+        """Refuse the nth append of a type, by a validator of the store."""
         met = 0
 
-        def guarded(type_: str, data: object, **intent: Any) -> Any:
+        def validator(_session: Session, candidate: SessionEvent) -> None:
             nonlocal met
-            met += type_ == kind
-            if type_ == kind and met == nth:
+            met += candidate["type"] == kind
+            if candidate["type"] == kind and met == nth:
                 raise AppendRefused(f"refused {kind}")
-            return append(type_, data, **intent)
 
-        session.append = guarded  # type: ignore[method-assign, assignment]  # as a validator would
+        self.root[SESSIONS].validate(self.root, validator)
 
     def decide(self, decision: Callable[[AgentPreStep], Any]) -> None:
         """Decide pre-steps; a decision of none passes."""

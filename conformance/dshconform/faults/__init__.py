@@ -28,6 +28,11 @@ from dshconform.faults.rendered_prompts import RENDERING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
 from dshconform.faults.scheduling import SCHEDULING_FAULTS
 from dshconform.faults.scopes import SCOPE_FAULTS
+from dshconform.faults.session_enforcement import SESSION_ENFORCEMENT_FAULTS
+from dshconform.faults.session_log import SESSION_LOG_FAULTS
+from dshconform.faults.session_seeds import SESSION_SEED_FAULTS
+from dshconform.faults.session_store import SESSION_STORE_FAULTS
+from dshconform.faults.session_surface import SESSION_SURFACE_FAULTS
 from dshconform.faults.tool_calls import TOOL_CALL_FAULTS
 from dshconform.faults.tool_contract import TOOL_CONTRACT_FAULTS
 from dshconform.faults.turn import TURN_FAULTS
@@ -64,6 +69,11 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *PROMPT_FAULTS,
     *ASSEMBLY_FAULTS,
     *RENDERING_FAULTS,
+    *SESSION_LOG_FAULTS,
+    *SESSION_SURFACE_FAULTS,
+    *SESSION_STORE_FAULTS,
+    *SESSION_SEED_FAULTS,
+    *SESSION_ENFORCEMENT_FAULTS,
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 

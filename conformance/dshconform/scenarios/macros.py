@@ -6,14 +6,16 @@
 | `{$chunks: x}` | the list of the chunks of one text block and `finish: stop` |
 | `{$scripts: […]}` | the list of these scripts of a model, each as in `dshconform.scenarios.model_scripts` |
 | `{$tool: name, …}` | the definition of a tool, as in `dshconform.scenarios.tools` |
+| `{$log: […]}`, `{$append: s, …}`, `{$assistant: A}`, `{$answer: c1}` | events and messages, as in `dshconform.scenarios.logs` |
 
 Shorthands for whole groups of expected rows: `dshconform.scenarios.row_groups`.
-"""
+"""  # noqa: E501 - a row of a table is one line
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.scenarios import logs
 from dshconform.scenarios.model_scripts import MacroError, read_scripts, text_chunks, text_of
 from dshconform.scenarios.tools import definition
 
@@ -51,11 +53,20 @@ def _message(value: JsonMap) -> JsonMap:
     return message(text_of("$message", value["$message"]), None if text is None else text_of("text", text))
 
 
+def _inside(value: JsonMap) -> JsonMap:
+    """The value with the shorthands inside it expanded."""
+    return {key: expand(item) for key, item in value.items()}
+
+
 VALUES: Final[Mapping[str, Callable[[JsonMap], Json]]] = {
     "$message": _message,
     "$chunks": lambda value: list(text_chunks(text_of("$chunks", value["$chunks"]))),
     "$scripts": lambda value: expand(read_scripts(value["$scripts"])),
     "$tool": lambda value: expand(definition(value)),
+    "$log": lambda value: list(logs.log(_inside(value))),
+    "$append": lambda value: logs.append(_inside(value)),
+    "$assistant": logs.assistant,
+    "$answer": logs.answer,
 }
 """Every shorthand for a value, with what writes it out."""
 

@@ -304,7 +304,10 @@ class Inbox:
         return taken
 
     def _commit(self, target: Target, data: Mapping[str, object]) -> tuple[JsonObject, ...]:
-        """Log a splice, then do the same to the list; answer the inserted messages as they were logged."""
+        """Log a splice, then do the same to the list; answer the inserted messages as they were logged.
+
+        A refused append leaves the list as it is, and its error goes on to the caller (INBOX-DUR-03).
+        """
         self._changing = True
         try:
             event = self._session.append(SPLICED, data)  # INBOX-DUR-03, INBOX-DUR-04: a refusal changes nothing

@@ -109,12 +109,12 @@ class Driver:
 
         Spec:
             LOOP-OPEN-01, LOOP-OPEN-02, LOOP-OPEN-03, LOOP-ERR-03, LOOP-ERR-04, LOOP-APP-04, CANCEL-ERR-01,
-            CANCEL-ERR-02, CANCEL-END-01
+            CANCEL-ERR-02, CANCEL-END-01, LOG-EVT-01, LOG-EVT-02, INV-TURN-01, INV-TURN-02, INV-TURN-03
         """
         session = agent.session
         turn = Turn(session.last_turn + 1, agent.signal)
         try:
-            session.append("turn/start", {"turn": turn.number})
+            session.append("turn/start", {"turn": turn.number})  # LOG-EVT-01: no trigger
         except Exception as error:  # noqa: BLE001 - LOOP-OPEN-03: nothing was claimed, the number is not consumed
             agent.ctx.emit(AGENT_ERROR, AgentErrorRaised(agent, turn.number - 1, 0, error))
             return False
@@ -144,7 +144,7 @@ class Driver:
         The ending is settled before the report: a listener that cancels does not change it (CANCEL-ERR-02).
 
         Spec:
-            LOOP-ERR-01, LOOP-ERR-02, LOOP-ERR-03, CANCEL-ERR-01, CANCEL-ERR-02
+            LOOP-ERR-01, LOOP-ERR-02, LOOP-ERR-03, CANCEL-ERR-01, CANCEL-ERR-02, LOG-EVT-03, LOG-EVT-04
         """
         if turn.signal.aborted:
             return _ABORTED
@@ -239,7 +239,7 @@ class Driver:
 
         Spec:
             LOOP-PRE-01, LOOP-PRE-03, LOOP-STEP-01, LOOP-APP-01, LOOP-APP-02, LOOP-APP-03, LOOP-END-02,
-            CANCEL-PHASE-05
+            CANCEL-PHASE-05, LOG-EVT-06, LOG-EVT-07, INV-STEP-01, INV-STEP-02
         """
         session = agent.session
         place = {"turn": turn.number, "step": turn.opened + 1}
@@ -247,7 +247,7 @@ class Driver:
         turn.opened += 1
         outcome: Outcome | None = None
         try:
-            for message in entered:  # CANCEL-PHASE-05: an abort does not cut the batch
+            for message in entered:  # CANCEL-PHASE-05: an abort does not cut the batch; LOG-EVT-06: each as it is
                 # MSG-SHAPE-01, MSG-SRC-01, MSG-BLOCK-01: whole, whatever it has that nobody here knows
                 session.append("user/message", message, surface_op="append")
             turn.signal.raise_if_aborted()

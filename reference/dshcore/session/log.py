@@ -9,11 +9,21 @@ from msgspec import UNSET, UnsetType
 from dshcore.ids import SessionId
 from dshcore.json import Json, JsonObject, NotJson, freeze
 from dshcore.prefix import Prefix
-from dshcore.session.header import canonical_header, make_header
+from dshcore.session.header import make_header, read_header
+from dshcore.session.history import History
+from dshcore.session.request_header import canonical_header
 from dshcore.session.seed import InvalidSeed, read_seed, unbalanced
 from dshcore.session.shapes import loadable, retired_problem, shape_problem
-from dshcore.session.surface import Placement, Surface
-from dshcore.session.vocabulary import END_SEED, AppendReentered, AppendRefused, SessionError, SessionEvent
+from dshcore.session.surface import Placement, Surface, SurfaceReader
+from dshcore.session.vocabulary import (
+    END_SEED,
+    AppendReentered,
+    AppendRefused,
+    SessionError,
+    SessionEvent,
+    is_count,
+    member,
+)
 
 
 def epoch_milliseconds() -> int:
@@ -24,8 +34,12 @@ def epoch_milliseconds() -> int:
 class Publisher(Protocol):
     """What a store does with the events of a session that is live in it."""
 
-    def publish(self, session: "Session", event: SessionEvent) -> None:
-        """Call the listeners of a committed event; their failures are contained."""
+    def admit(self, session: "Session", candidate: SessionEvent) -> Callable[[], None]:
+        """Settle who hears of an event, and let the validators see it; what they raise refuses it.
+
+        Returns:
+            Publishes it, when it is committed; failures of listeners are contained.
+        """
         ...
 
 
@@ -37,13 +51,20 @@ class Session:
     Args:
         session_id: The one identity of the session, and of the agent over it.
         meta: What the creator gives for the header.
+        header: A header that exists already, in place of `meta`: the session is restored, and its header is checked
+            before its seed.
         seed: The events that the log begins with; none for a log of its own.
-        balanced: Whether the seed may leave no turn, step or tool call open (SEED-VAL-07).
+        balanced: Whether the seed may leave no turn, step or tool call open (SEED-VAL-07). By default it may: it is
+            kept as it is.
         now: Tells the time in epoch milliseconds.
 
     Raises:
         InvalidSeed: An event of the seed cannot stand where it stands.
         InvalidHeader: The metadata has a value that no header may have. The seed is checked before.
+
+    Spec:
+        HEADER-META-06, SEED-VAL-04, SEED-VAL-08, SEED-VAL-09, SEED-MARK-01, SEED-MARK-02, SEED-MARK-03, SEED-MARK-05,
+        SEED-OWN-01, STORE-LIFE-02
     """
 
     def __init__(
@@ -51,6 +72,7 @@ class Session:
         session_id: SessionId,
         *,
         meta: Mapping[str, object] | None = None,
+        header: object = UNSET,
         seed: Sequence[object] | None = None,
         balanced: bool = False,
         now: Callable[[], int] = epoch_milliseconds,
@@ -59,22 +81,24 @@ class Session:
         self._now = now
         self._events: list[SessionEvent] = []
         self._surface = Surface()
+        self._history = History(self._surface)
         self._request_header: JsonObject | None = None
         self._request_context: JsonObject | None = None
         self._last_turn = 0
         self._publisher: Publisher | None = None
         self._publishing = False
         self._unwound: list[Callable[[], None]] = []
+        restored = None if header is UNSET else read_header(session_id, header)  # SEED-OWN-01: before the seed
         for event, place in read_seed(seed or (), self._surface):
             self._commit(event, place)
         if balanced and (problem := unbalanced(self._events)):
             raise InvalidSeed(f'seed of session "{session_id}" is unbalanced: {problem}')  # SEED-VAL-08
-        self.header: Final = make_header(session_id, meta or {}, now)
+        self.header: Final = make_header(session_id, meta or {}, now) if restored is None else restored
         """Who the session is and where it came from; no part of the log (HEADER-META-06)."""
         self.first_live_seq: Final = len(self._events)
         """How many events the session was constructed over; its own begin here (SEED-MARK-03)."""
         if seed is not None and not (self._events and self._events[-1]["type"] == END_SEED):
-            self.append(END_SEED, {})  # SEED-MARK-01, SEED-MARK-02
+            self.append(END_SEED, {})  # SEED-MARK-01, SEED-MARK-02; nobody else writes one (SEED-MARK-05)
 
     # --- readers ---------------------------------------------------------------------------------------------------
 
@@ -89,13 +113,13 @@ class Session:
         return len(self._events)
 
     @property
-    def surface(self) -> Surface:
-        """The ordered surface of the log."""
+    def surface(self) -> SurfaceReader:
+        """The ordered surface of the log, to be read."""
         return self._surface
 
     @property
     def publishing(self) -> bool:
-        """Whether an append of this session is being published right now, so that no other is accepted."""
+        """Whether an append is being validated or published right now, so that no other is accepted."""
         return self._publishing
 
     @property
@@ -112,7 +136,7 @@ class Session:
         Spec:
             DERIVE-PROJ-01, DERIVE-PROJ-06, DERIVE-SNAP-01, DERIVE-SNAP-02
         """
-        return self._surface.derive_messages()
+        return self._history.view()
 
     def request_header(self) -> JsonObject | None:
         """Answer the request header in force: the canonical form of the last one logged (HEADER-REQ-02)."""
@@ -148,11 +172,13 @@ class Session:
 
         Raises:
             AppendRefused: The event does not fit this log.
-            AppendReentered: Another append of this session is being published.
+            AppendReentered: Another append of this session is being validated or published.
+            Exception: What a validator of the store raised.
 
         Spec:
-            LOG-APPEND-01, LOG-APPEND-02, LOG-APPEND-03, LOG-APPEND-04, LOG-APPEND-07, LOG-ENV-01, LOG-ENV-02,
-            LOG-ENV-03, LOG-ENV-04, LOG-IMM-01, LOG-IMM-02, LOG-OBS-03, LOG-OBS-05
+            LOG-APPEND-01, LOG-APPEND-02, LOG-APPEND-03, LOG-APPEND-04, LOG-APPEND-06, LOG-APPEND-07, LOG-ENV-01,
+            LOG-ENV-02, LOG-ENV-03, LOG-ENV-04, LOG-IMM-01, LOG-IMM-02, LOG-OBS-03, LOG-OBS-05, LOG-OBS-06,
+            PATTERN-EXT-02
         """
         payload = _lossless(kind, data, "data")  # 1
         if problem := retired_problem(kind, payload):  # 2: LOG-APPEND-03
@@ -163,6 +189,8 @@ class Session:
                 metadata[name] = _lossless(kind, given, "surface metadata")
         if self._publishing:  # 4: LOG-OBS-03
             raise AppendReentered
+        if type(kind) is not str:  # it could not even be stamped
+            _refuse_unloadable(kind, payload)
         event = freeze({"type": kind, "seq": len(self._events), "time": self._now(), "data": payload, **metadata})  # 5
         place = self._surface.check(event)  # 6
         _refuse_unloadable(kind, payload)
@@ -171,8 +199,9 @@ class Session:
             return event
         self._publishing = True
         try:
+            publish = self._publisher.admit(self, event)  # 7: LOG-APPEND-06
             self._commit(event, place)  # 8
-            self._publisher.publish(self, event)  # 9
+            publish()  # 9
         finally:
             self._publishing = False  # LOG-OBS-05
             self._run_unwound()  # 10
@@ -214,16 +243,22 @@ class Session:
     # --- internals -------------------------------------------------------------------------------------------------
 
     def _commit(self, event: SessionEvent, place: Placement | None) -> None:
-        """Add a checked event to the log and to every fold, each in constant time (replacements aside)."""
+        """Add a checked event to the log and to every fold, each in constant time (replacements aside).
+
+        Nothing else writes the log (LOG-IMM-04).
+        """
         self._events.append(event)
-        self._surface.place(event, place)
+        if place is not None:
+            self._surface.place(event, place)
+            self._history.follow(event, place)
+        data: Json = event["data"]
         match event["type"]:
-            case "turn/start":
-                self._last_turn = event["data"]["turn"]
+            case "turn/start" if is_count(turn := member(data, "turn")):
+                self._last_turn = turn
             case "request/header":
                 self._request_header = canonical_header(event["data"]["header"])
             case "request/context":
-                self._request_context = event["data"]
+                self._request_context = data if isinstance(data, JsonObject) else None
             case _:
                 pass
 
@@ -239,9 +274,9 @@ def _lossless(kind: str, value: object, what: str) -> Json:
         raise AppendRefused(f'session event "{kind}" carries non-JSON-serializable {what}') from error
 
 
-def _refuse_unloadable(kind: str, payload: Json) -> None:
+def _refuse_unloadable(kind: object, payload: Json) -> None:
     """Refuse what a load would refuse (LOG-APPEND-07)."""
-    if problem := shape_problem(kind, payload):
+    if isinstance(kind, str) and (problem := shape_problem(kind, payload)):
         raise AppendRefused(f'session event "{kind}" {problem}')
-    if not loadable(kind, payload):
+    if not isinstance(kind, str) or not loadable(kind, payload):
         raise AppendRefused(f'session event "{kind}" has a payload that could not be loaded again')

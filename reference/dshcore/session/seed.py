@@ -6,7 +6,16 @@ from typing import Final
 from dshcore.json import NotJson, freeze
 from dshcore.session.shapes import retired_problem, shape_problem
 from dshcore.session.surface import Placement, Surface
-from dshcore.session.vocabulary import MAX_SAFE_INTEGER, AppendRefused, SessionError, SessionEvent, is_count
+from dshcore.session.vocabulary import (
+    MAX_SAFE_INTEGER,
+    AppendRefused,
+    SessionError,
+    SessionEvent,
+    asked_calls,
+    is_count,
+    member,
+    shown,
+)
 
 _ENVELOPE: Final = frozenset({"type", "seq", "time", "data", "sourceEventSeqs", "surfaceOp", "ignorable"})
 _RETIRED_TYPE: Final = "request/header-delta"
@@ -21,6 +30,8 @@ class InvalidSeed(SessionError):
 def read_seed(seed: Sequence[object], surface: Surface) -> Iterator[tuple[SessionEvent, Placement | None]]:
     """Check a seed event by event, each one completely before the next.
 
+    What passes is kept as it is: nothing is filled in, left out, renumbered or closed.
+
     Args:
         seed: The events, as JSON.
         surface: The surface so far; the caller places each event before it asks for the next.
@@ -32,7 +43,8 @@ def read_seed(seed: Sequence[object], surface: Surface) -> Iterator[tuple[Sessio
         InvalidSeed: The first rule that an event breaks, in the order of SEED-VAL-09.
 
     Spec:
-        SEED-VAL-01, SEED-VAL-02, SEED-VAL-03, SEED-VAL-06, SEED-VAL-09, SEED-MSG-01, LOG-APPEND-03
+        SEED-VAL-01, SEED-VAL-02, SEED-VAL-03, SEED-VAL-04, SEED-VAL-06, SEED-VAL-09, SEED-MSG-01, LOG-APPEND-03,
+        LOG-EVT-15, LOG-EVT-16, PATTERN-EXT-03
     """
     for index, given in enumerate(seed):
         subject = f"seed event at index {index}"
@@ -110,20 +122,19 @@ def unbalanced(events: Sequence[SessionEvent]) -> str | None:
         match event["type"]:
             case "turn/start":
                 boundary(of_turn=True)
-                turn = seq, f"turn {data['turn']} is open"
+                turn = seq, f"turn {shown(member(data, 'turn'))} is open"
             case "turn/end":
                 turn = None
                 boundary(of_turn=True)
             case "step/start":
                 boundary(of_turn=False)
-                step = seq, f"step {data['step']} of turn {data['turn']} is open"
+                step = seq, f"step {shown(member(data, 'step'))} of turn {shown(member(data, 'turn'))} is open"
             case "step/end":
                 step = None
                 boundary(of_turn=False)
             case "assistant/message":
-                for block in data["message"]["content"]:
-                    if block["type"] == "tool-call":
-                        calls.setdefault(block["id"], (seq, f'tool call "{block["id"]}" has no result'))
+                for call in asked_calls(data):
+                    calls.setdefault(call, (seq, f'tool call "{call}" has no result'))
             case "tool/result":
                 calls.pop(data["message"]["source"]["callId"], None)
             case _:

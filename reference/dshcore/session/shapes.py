@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from dshcore.json import Json, JsonObject
-from dshcore.session.vocabulary import is_count
+from dshcore.session.vocabulary import is_count, member
 
-_RETIRED: Final = frozenset({"mode/set", "steering/message"})
+_RETIRED: Final = frozenset({"mode/set", "steering/message"})  # steering is a `user/message`: LOG-EVT-07
 _BARE_REASONS: Final = frozenset({"completed", "blocked", "max-tokens", "interrupted"})
 _DEFAULTABLE: Final = ("reasoningEffort", "maxTokens")
 
@@ -33,11 +33,11 @@ def shape_problem(kind: str, data: Json) -> str | None:
         case "user/message":
             return _message_problem(data, "user")
         case "assistant/message":
-            return _assistant_problem(_member(data, "message"))
+            return _assistant_problem(member(data, "message"))
         case "tool/result":
-            return _result_problem(_member(data, "message"))
+            return _result_problem(member(data, "message"))
         case "request/header":
-            return _header_problem(_member(data, "header"))
+            return _header_problem(member(data, "header"))
         case _:
             return None
 
@@ -53,7 +53,7 @@ def retired_problem(kind: str, data: Json) -> str | None:
     """
     if kind == "request/header-delta":
         return "uses unsupported legacy request/header-delta format"
-    if kind == "request/header" and _member(data, "reason") == "fallback":
+    if kind == "request/header" and member(data, "reason") == "fallback":
         return 'uses unsupported legacy request/header reason "fallback"'
     return None
 
@@ -61,8 +61,10 @@ def retired_problem(kind: str, data: Json) -> str | None:
 def loadable(kind: str, data: Json) -> bool:
     """Tell whether a load would take this event's type, and its turn boundary, as they are.
 
+    Triggers and the reasons of endings are open: of a kind that is foreign here, everything is taken.
+
     Spec:
-        LOG-APPEND-07, FORMAT-TURN-01, FORMAT-TURN-02
+        LOG-APPEND-07, LOG-EVT-15, LOG-EVT-16
     """
     if not kind or kind in _RETIRED:
         return False
@@ -75,10 +77,6 @@ def loadable(kind: str, data: Json) -> bool:
             return True
 
 
-def _member(value: Json, name: str) -> Json:
-    return value.get(name) if isinstance(value, Mapping) else None
-
-
 def _is_text(value: Json) -> bool:
     return isinstance(value, str) and value != ""
 
@@ -88,7 +86,7 @@ def _message_problem(message: Json, role: str) -> str | None:
         return "lacks an identified message"
     if message.get("role") != role:
         return f'message must have role "{role}"'
-    if not _is_text(_member(message.get("source"), "kind")):
+    if not _is_text(member(message.get("source"), "kind")):
         return "message has invalid source"
     if not isinstance(message.get("content"), tuple):
         return "message has invalid content"
@@ -98,8 +96,8 @@ def _message_problem(message: Json, role: str) -> str | None:
 def _assistant_problem(message: Json) -> str | None:
     if problem := _message_problem(message, "assistant"):
         return problem
-    source = _member(message, "source")
-    if _member(source, "kind") != "model" or not all(_is_text(_member(source, name)) for name in ("provider", "model")):
+    source = member(message, "source")
+    if member(source, "kind") != "model" or not all(_is_text(member(source, name)) for name in ("provider", "model")):
         return "message must have model source"
     return None
 
@@ -107,29 +105,28 @@ def _assistant_problem(message: Json) -> str | None:
 def _result_problem(message: Json) -> str | None:
     if problem := _message_problem(message, "user"):
         return problem
-    source, content = _member(message, "source"), _member(message, "content")
-    call = _member(source, "callId")
-    if _member(source, "kind") != "tool" or not _is_text(call):
+    source, content = member(message, "source"), member(message, "content")
+    call = member(source, "callId")
+    if member(source, "kind") != "tool" or not _is_text(call):
         return "message must have tool source"
     block = content[0] if isinstance(content, tuple) and len(content) == 1 else None
-    if _member(block, "type") != "tool-result" or not isinstance(_member(block, "content"), tuple):
+    if member(block, "type") != "tool-result" or not isinstance(member(block, "content"), tuple):
         return "message must contain one tool-result block"
-    if _member(block, "toolCallId") != call:
+    if member(block, "toolCallId") != call:
         return "message has mismatched tool call ids"
     return None
 
 
 def _header_problem(header: Json) -> str | None:
-    config = _member(header, "config")
-    if not all(_is_text(_member(config, name)) for name in ("provider", "model")):
+    config = member(header, "config")
+    if not isinstance(config, Mapping) or not all(_is_text(config.get(name)) for name in ("provider", "model")):
         return "lacks provider/model"
-    effort = _member(config, "reasoningEffort")
-    if effort is not None and not _is_text(effort):
+    if "reasoningEffort" in config and not _is_text(config["reasoningEffort"]):
         return "has an invalid reasoningEffort"
     if isinstance(header, Mapping) and "adapterDefaults" in header:
         marks = header["adapterDefaults"]
         if not isinstance(marks, Mapping) or not all(
-            name in _DEFAULTABLE and mark is True and _member(config, name) is not None for name, mark in marks.items()
+            name in _DEFAULTABLE and mark is True and name in config for name, mark in marks.items()
         ):
             return "has invalid adapterDefaults"
     return None
@@ -138,14 +135,15 @@ def _header_problem(header: Json) -> str | None:
 def _is_turn_start(data: Json) -> bool:
     if not isinstance(data, JsonObject) or not is_count(data.get("turn"), least=1):
         return False
-    return set(data) == {"turn"} or (set(data) == {"turn", "trigger"} and _is_text(_member(data["trigger"], "kind")))
+    return set(data) == {"turn"} or (set(data) == {"turn", "trigger"} and _is_text(member(data["trigger"], "kind")))
 
 
 def _is_turn_end(data: Json) -> bool:
     if not isinstance(data, JsonObject) or set(data) != {"turn", "reason"} or not is_count(data["turn"], least=1):
         return False
     reason = data["reason"]
-    if not isinstance(reason, JsonObject) or not isinstance(kind := reason.get("kind"), str):
+    kind = member(reason, "kind")
+    if not isinstance(reason, JsonObject) or not isinstance(kind, str):
         return False
     if kind in _BARE_REASONS:
         return set(reason) == {"kind"}

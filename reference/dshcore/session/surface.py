@@ -1,50 +1,20 @@
-"""The surface: which events make up the conversation, in which order, and the history they project to.
+"""The surface: which events make up the conversation, and in which order.
 
-The surface is a fold over the log. An event of a surface type either joins it at the end or replaces a range of it;
-the events that it replaces stay in the log. The history that the model sees is the messages of the surface.
-
-Appending costs the same however long the log is: the history is a list that only grows, handed out as a `Prefix`. A
-replacement rebuilds it, in a new list, so that what was handed out before stays as it was.
+The surface is a fold over the log. An event of a surface type either joins it at the end, or replaces a range of it
+and stands where that range began. The events that it replaces stay in the log: what a human is shown is made of the
+events that joined (`surfaceOp` is `"append"`), what the model is shown of those that stand on the surface now.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import UNSET, UnsetType
 
-from dshcore.json import Json, JsonObject, same
-from dshcore.prefix import Growing, Prefix
+from dshcore.json import Json, same
 from dshcore.session.vocabulary import SURFACE_TYPES, AppendRefused, SessionEvent, is_array, is_count
 
 _REPLACE_KEYS: Final = {"op", "start", "end"}
-
-
-def derive_event_message(event: SessionEvent) -> JsonObject | None:
-    """Answer the message that one event projects to: as logged, or none.
-
-    Args:
-        event: Any logged event; its type alone decides, not its marker.
-
-    Returns:
-        The message; none for events that are no messages and for an assistant message without content.
-
-    Spec:
-        DERIVE-PROJ-01, DERIVE-PROJ-02, DERIVE-PROJ-03, DERIVE-PROJ-07
-    """
-    message: JsonObject
-    match event["type"]:
-        case "user/message":
-            message = event["data"]
-        case "tool/result":
-            message = event["data"]["message"]
-        case "assistant/message":
-            message = event["data"]["message"]
-            if not message["content"]:  # DERIVE-PROJ-03
-                return None
-        case _:
-            return None
-    return message
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +30,34 @@ class Placement:
         return self.last >= self.first
 
 
+class SurfaceReader(Protocol):
+    """What anybody may know of a surface; only its log changes it."""
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The seqs on the surface, in surface order."""
+        ...
+
+    @property
+    def replace_generation(self) -> int:
+        """How many replacements were committed (SURF-OP-08)."""
+        ...
+
+
 class Surface:
-    """The ordered surface of one log, and its history.
+    """The ordered surface of one log.
 
     `check` tells whether an event fits and where it would stand, changing nothing; `place` puts it there.
     """
 
     def __init__(self) -> None:
         self._events: list[SessionEvent] = []
-        self._messages: Growing[JsonObject] = Growing()
         self._generation = 0
+
+    @property
+    def events(self) -> Sequence[SessionEvent]:
+        """The events on the surface, in its order; the list itself, for whoever projects it."""
+        return self._events
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -80,14 +68,6 @@ class Surface:
     def replace_generation(self) -> int:
         """How many replacements were committed (SURF-OP-08)."""
         return self._generation
-
-    def derive_messages(self) -> Prefix[JsonObject]:
-        """Answer the history: the messages of the surface, in its order, as a snapshot that costs nothing to take.
-
-        Spec:
-            DERIVE-PROJ-01, DERIVE-PROJ-04, DERIVE-PROJ-05, DERIVE-SNAP-01, DERIVE-SNAP-02
-        """
-        return Prefix(self._messages)
 
     def check(self, candidate: SessionEvent) -> Placement | None:
         """Tell whether an event fits, and where it would stand.
@@ -120,21 +100,19 @@ class Surface:
                 self._check_rewrite(place, candidate)
         return place
 
-    def place(self, event: SessionEvent, place: Placement | None) -> None:
-        """Put a checked event where `check` said; the surface may not have changed since."""
-        if place is None:
-            return
+    def shadowed_by(self, place: Placement) -> tuple[int, ...]:
+        """Answer the seqs that a placement takes off the surface, in its order."""
+        return tuple(event["seq"] for event in self._events[place.first : place.last + 1])
+
+    def place(self, event: SessionEvent, place: Placement) -> None:
+        """Put a checked event where `check` said; the surface may not have changed since.
+
+        Spec:
+            SURF-OP-03, SURF-OP-04, SURF-OP-08, SURF-OP-09
+        """
         if place.replaces:
-            self._events[place.first : place.last + 1] = [event]
-            projected = (derive_event_message(node) for node in self._events)
-            self._messages = Growing()
-            self._messages.extend(message for message in projected if message is not None)
-            self._generation += 1  # SURF-OP-08
-            return
-        self._events.append(event)
-        message = derive_event_message(event)
-        if message is not None:
-            self._messages.append(message)
+            self._generation += 1
+        self._events[place.first : place.last + 1] = [event]
 
     def _place_of(self, kind: str, marker: Json) -> Placement:
         if marker == "append":
@@ -157,8 +135,7 @@ class Surface:
 
     def _check_coverage(self, place: Placement, sources: Sequence[Json] | UnsetType) -> None:
         cited = frozenset(() if isinstance(sources, UnsetType) else (seq for seq in sources if isinstance(seq, int)))
-        shadowed = (event["seq"] for event in self._events[place.first : place.last + 1])
-        missing = ", ".join(str(seq) for seq in shadowed if seq not in cited)
+        missing = ", ".join(str(seq) for seq in self.shadowed_by(place) if seq not in cited)
         if missing:  # SURF-SRC-01
             raise AppendRefused(
                 f"surface replace: sourceEventSeqs must include every shadowed surface node; missing {missing}"
@@ -206,3 +183,64 @@ def _without_content(data: Json) -> Json:
         return data
     block = {name: member for name, member in blocks[0].items() if name != "content"}
     return {**data, "message": {**message, "content": (block,)}}
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """One replacement that a log holds.
+
+    Attributes:
+        seq: The event that replaced.
+        start: The first of the nodes that it replaced.
+        end: The last of them.
+        shadowed_seqs: All of them, in surface order.
+    """
+
+    seq: int
+    start: int
+    end: int
+    shadowed_seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceFold:
+    """What the surface of a log has come to, and how.
+
+    Attributes:
+        nodes: The seqs on the surface, in its order.
+        replacements: The replacements, in log order.
+    """
+
+    nodes: tuple[int, ...]
+    replacements: tuple[Replacement, ...]
+
+
+def fold_surface(events: Iterable[SessionEvent]) -> SurfaceFold:
+    """Fold the surface of a whole log.
+
+    Args:
+        events: The log, from its first event on.
+
+    Returns:
+        The same as the live surface of a session with that log.
+
+    Raises:
+        AppendRefused: An event does not follow on the one before it, or breaks a rule of the surface.
+
+    Spec:
+        SURF-FOLD-01, SURF-OP-10
+    """
+    surface = Surface()
+    replacements: list[Replacement] = []
+    for expected, event in enumerate(events):
+        seq = event["seq"]
+        if seq != expected:
+            raise AppendRefused(f"session event seq {seq} is not contiguous; expected {expected}")
+        place = surface.check(event)
+        if place is None:
+            continue
+        if place.replaces:
+            shadowed = surface.shadowed_by(place)
+            replacements.append(Replacement(seq, shadowed[0], shadowed[-1], shadowed))
+        surface.place(event, place)
+    return SurfaceFold(surface.nodes, tuple(replacements))

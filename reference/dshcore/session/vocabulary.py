@@ -1,9 +1,12 @@
 """What every module of the session needs to say about events: the record's type, the surface types, the errors."""
 
+from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias, TypeGuard
 
+from msgspec import UNSET, UnsetType
+
 from dshcore.errors import DshError
-from dshcore.json import Json, JsonObject
+from dshcore.json import Json, JsonObject, encode
 
 SessionEvent: TypeAlias = JsonObject
 """One logged event: its whole envelope (`type`, `seq`, `time`, `data`, …), deeply immutable."""
@@ -44,6 +47,33 @@ def is_array(value: object) -> TypeGuard[tuple[Json, ...]]:
     return isinstance(value, tuple)
 
 
-def is_count(value: object, *, least: int = 0) -> bool:
+def is_count(value: object, *, least: int = 0) -> TypeGuard[int]:
     """Return whether a value is a safe integer of at least `least`; booleans are no integers."""
     return type(value) is int and least <= value <= MAX_SAFE_INTEGER
+
+
+def member(value: Json, *path: str) -> Json:
+    """Return what stands at the end of a path of member names; none where the value does not go that far.
+
+    The shapes of most payloads are nobody's to check (SEED-MSG-05), so whoever folds a log reads them with this.
+    """
+    for name in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
+
+
+def asked_calls(answer: Json) -> Iterator[str]:
+    """Yield the ids of the tool calls that the data of an `assistant/message` asks for, in order."""
+    content = member(answer, "message", "content")
+    for block in content if is_array(content) else ():
+        if member(block, "type") == "tool-call" and isinstance(call := member(block, "id"), str):
+            yield call
+
+
+def shown(value: Json | UnsetType) -> str:
+    """Return a value as the texts of errors show it: a text as it is, everything else as JSON."""
+    if value is UNSET:
+        return "undefined"
+    return value if isinstance(value, str) else encode(value).decode()

@@ -84,9 +84,12 @@ def test_splice_is_durable_before_the_list_changes(world: World) -> None:
 
 
 def test_refused_splice_changes_nothing(world: World) -> None:
-    """A splice that cannot be logged changes no list and notifies nobody, and the error reaches the caller."""
+    """It changes no list and notifies nobody, and the error reaches the caller (INBOX-DUR-03)."""
     agent = world.create()
+    world.refuse("agent/inbox/spliced")
     world.take()
+    with pytest.raises(AppendRefused, match="refused agent/inbox/spliced"):
+        agent.inbox.append("next-turn", message("a"))
     with pytest.raises(AppendRefused, match='event "agent/inbox/spliced" carries non-JSON-serializable data'):
         agent.inbox.append("next-turn", {**message("a"), "content": [{"type": "text", "text": math.nan}]})
     assert (pending(agent), world.take()) == (("", ""), [])

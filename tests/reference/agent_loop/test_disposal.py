@@ -21,7 +21,7 @@ from dshcore.agent.inbox import fold_inbox
 from dshcore.agent_loop import AGENT_LOOP
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import InactiveContext
-from dshcore.session import SESSION_DISPOSED, SESSION_EVENT, AppendRefused
+from dshcore.session import SESSION_DISPOSED, SESSION_EVENT
 
 GONE = ["agent/disposed a", "session/disposed a"]
 
@@ -288,17 +288,12 @@ def test_disposal_on_turn_end_ends_the_run(world: World) -> None:
 def test_refused_clear_stops_nothing(world: World, agent: Agent, caplog: pytest.LogCaptureFixture) -> None:
     """Where the pending input cannot be cancelled, the disposal says so and goes on (LIFE-DISP-15)."""
     world.followup("Q")
-    append = agent.session.append
-
-    def guarded(kind: str, data: Any, **intent: Any) -> Any:
-        if kind == "agent/inbox/spliced":
-            raise AppendRefused("refused")
-        return append(kind, data, **intent)
-
-    agent.session.append = guarded  # type: ignore[method-assign]  # as a validator would
+    world.refuse("agent/inbox/spliced")
     assert world.dispose().exception() is None
     assert (world.registered(), pending(agent), world.model.signal.aborted) == ((False, False), "Q", True)
-    assert caplog.messages == ['agent "a": pending messages were not cancelled: AppendRefused: refused']
+    assert caplog.messages == [
+        'agent "a": pending messages were not cancelled: AppendRefused: refused agent/inbox/spliced'
+    ]
 
 
 def test_failing_listeners_and_cleanups_stop_nothing(world: World) -> None:

@@ -18,7 +18,7 @@ from dshcore.agent import (
 )
 from dshcore.agent_loop.agent import DrivenAgent
 from dshcore.llm import LLM
-from dshcore.session import SESSION_EVENT, AppendRefused, Session
+from dshcore.session import SESSION_EVENT
 from dshcore.spine import compose
 from dshcore.tools import TOOLS_EXECUTE, TOOLS_POST_EXECUTE, TOOLS_PRE_EXECUTE, ToolRun
 
@@ -249,18 +249,11 @@ def test_a_host_that_repeats_itself_gets_no_earlier_end(world: World) -> None:
     assert task.cancelled()
 
 
-def test_cancelled_while_a_failure_waits_for_its_bodies(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_while_a_failure_waits_for_its_bodies(world: World) -> None:
     """The scheduler has failed and waits; the host stops the bodies, and the log is balanced as far as it can be."""
     agent = world.create()
     tools = Toolbox(world)
-    append = Session.append
-
-    def refusing(self: Session, kind: str, data: Any, **more: Any) -> Any:
-        if kind == "tool/call" and data["callId"] == "c2":
-            raise AppendRefused("refused")
-        return append(self, kind, data, **more)
-
-    monkeypatch.setattr(Session, "append", refusing)
+    world.refuse("tool/call", nth=2)
     tools.add_held()
     world.model.follow(calls("c1:slow", "c2:slow"))
     world.followup("A")

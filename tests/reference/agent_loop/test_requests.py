@@ -237,7 +237,7 @@ def test_missing_route_is_reported_before_a_bad_cap(world: World) -> None:
 
 
 def test_first_request_always_logs_a_header(world: World) -> None:
-    """Reason initial on a log without one, resume otherwise, though nothing changed (REQ-HEAD-01)."""
+    """Reason initial on a log without one, resume otherwise, though nothing changed (REQ-HEAD-01, HEADER-REQ-05)."""
     world.create("fresh")
     world.create("resumed", seed=seed({"provider": "mock", "model": "m1"}))
     for name in ("fresh", "resumed"):

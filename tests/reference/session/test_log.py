@@ -9,7 +9,7 @@ from typeguard import suppress_type_checks
 from dshcore.ids import SessionId
 from dshcore.json import freeze
 from dshcore.prefix import Growing
-from dshcore.session import SESSION_EVENT, AppendReentered, AppendRefused, Session, SessionPublished
+from dshcore.session import SESSION_EVENT, AppendReentered, AppendRefused, Session, SessionPublished, history
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def result(text: str, **members: Any) -> dict[str, Any]:
 
 
 def test_envelope(session: Session) -> None:
-    """Seqs count events, times are integers, and no other keys appear (LOG-ENV)."""
+    """Seqs count events, times are integers, and no other keys appear (LOG-ENV-01 to -04)."""
     first = session.append("x/y", {"a": 1})
     second = session.append("user/message", message("A"), surface_op="append")
     assert first == {"type": "x/y", "seq": 0, "time": 1001, "data": {"a": 1}}
@@ -97,6 +97,13 @@ def test_events_are_a_snapshot(session: Session) -> None:
         (("turn/start", {"turn": 1, "trigger": {}}, {}), "could not be loaded again"),
         (("mode/set", {}, {}), "could not be loaded again"),
         (("", {}, {}), "could not be loaded again"),
+        (("turn/start", 5, {}), "could not be loaded again"),
+        (("turn/end", 5, {}), "could not be loaded again"),
+        (("turn/end", {"turn": 1, "reason": 5}, {}), "could not be loaded again"),
+        (("turn/end", {"turn": 1, "reason": {"kind": 5}}, {}), "could not be loaded again"),
+        (("turn/end", {"turn": 1, "reason": {"kind": "error"}}, {}), "could not be loaded again"),
+        (("turn/end", {"turn": 1, "reason": {"kind": "aborted", "x": 1}}, {}), "could not be loaded again"),
+        (("steering/message", {}, {}), "could not be loaded again"),
     ],
 )
 def test_refused_append_changes_nothing(session: Session, append: tuple[str, Any, Any], text: str) -> None:
@@ -106,6 +113,18 @@ def test_refused_append_changes_nothing(session: Session, append: tuple[str, Any
         session.append(kind, data, **intent)
     assert (session.seq, session.surface.nodes, len(session.derive_messages())) == (0, (), 0)
     assert session.append("x/y", {})["seq"] == 0
+
+
+@suppress_type_checks  # the type checkers refuse it, and so does the log
+def test_types_are_texts(session: Session) -> None:
+    """After the payload was looked at, and before it would have to be stamped (LOG-APPEND-07)."""
+    kind: Any
+    for kind in (5, None, ["x"], float("nan")):
+        with pytest.raises(AppendRefused, match="could not be loaded again"):
+            session.append(kind, {})
+        with pytest.raises(AppendRefused, match="non-JSON-serializable data"):
+            session.append(kind, {"x": -0.0})
+    assert session.seq == 0
 
 
 @pytest.mark.parametrize(
@@ -148,10 +167,14 @@ def test_replacement_stands_where_its_range_began(session: Session) -> None:
     fill(session)
     before = session.derive_messages()
     session.append("user/message", message("R"), surface_op=replace(1, 2), source_event_seqs=[2, 1, 0])
+    between = session.derive_messages()
     assert (session.surface.nodes, session.surface.replace_generation) == ((0, 4, 3), 1)
     session.append("user/message", message("S"), surface_op=replace(4, 3), source_event_seqs=[4, 3])
     assert (session.surface.nodes, session.surface.replace_generation) == ((0, 5), 2)
     assert [m["id"] for m in session.derive_messages()] == ["0", "S"]
+    session.append("user/message", message("T"), surface_op="append")
+    assert [m["id"] for m in session.derive_messages()] == ["0", "S", "T"]
+    assert [m["id"] for m in between] == ["0", "R", "3"]
     assert [m["id"] for m in before] == ["0", "1", "2", "3"]
     assert session.events[4]["sourceEventSeqs"] == (2, 1, 0)
 
@@ -194,7 +217,9 @@ def test_tool_results_rewrite_their_content_alone(session: Session) -> None:
             session.append("tool/result", result("x"), surface_op=replace(start, 2), source_event_seqs=[0, 1, 2])
     with pytest.raises(AppendRefused, match="must target a current tool/result"):
         session.append("tool/result", result("x"), surface_op=replace(1, 1), source_event_seqs=[1])
-    for changed in (result("x", meta=1), {**result("x"), "step": 2}):
+    two_blocks = result("x")
+    two_blocks["message"]["content"] *= 2
+    for changed in (result("x", meta=1), {**result("x"), "step": 2}, two_blocks, {**result("x"), "message": 5}, None):
         with pytest.raises(AppendRefused, match="may change only content"):
             session.append("tool/result", changed, surface_op=replace(2, 2), source_event_seqs=[2])
     session.append("tool/result", result("short"), surface_op=replace(2, 2), source_event_seqs=[2])
@@ -316,8 +341,8 @@ def test_appending_costs_the_same_however_long_the_log(session: Session) -> None
     session._events = Events(session._events)
     session._surface._events = Events(session._surface._events)
     messages = Messages()
-    messages.extend(session._surface._messages)
-    session._surface._messages = messages
+    messages.extend(session._history._messages)
+    session._history._messages = messages
     walked.clear()
     with suppress_type_checks():  # which walk the lists themselves
         for number in range(50):
@@ -325,3 +350,25 @@ def test_appending_costs_the_same_however_long_the_log(session: Session) -> None
             history = session.derive_messages()
             assert history[-1]["id"] == f"n{number}"
     assert walked == []
+
+
+def test_replacements_of_a_long_seed_project_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are, the history is built once, when it is asked for (DERIVE-SNAP-02)."""
+    projected: list[int] = []
+    derive = history.derive_event_message
+
+    def counted(event: Any) -> Any:
+        projected.append(event["seq"])
+        return derive(event)
+
+    monkeypatch.setattr(history, "derive_event_message", counted)
+    first = {"type": "user/message", "seq": 0, "time": 0, "data": message("0"), "surfaceOp": "append"}
+    seed = [first] + [
+        {**first, "seq": seq, "surfaceOp": replace(seq - 1, seq - 1), "sourceEventSeqs": [seq - 1]}
+        for seq in range(1, 50)
+    ]
+    session = Session(SessionId("s"), seed=seed)
+    session.append("user/message", message("1"), surface_op="append")
+    assert [len(session.derive_messages()), len(session.derive_messages())] == [2, 2]
+    session.append("user/message", message("2"), surface_op="append")
+    assert projected == [0, 49, 51, 52]

@@ -32,6 +32,9 @@ def header(config: dict[str, Any] | None = None, **changes: Any) -> dict[str, An
     return {"header": {"config": {"provider": "p", "model": "m"} if config is None else config, **changes}}
 
 
+CAPPED = {"provider": "p", "model": "m", "maxTokens": 5, "x": 1}
+
+
 def seeded(*events: Any, **options: Any) -> Session:
     return Session(SessionId("s"), seed=list(events), now=lambda: 7, **options)
 
@@ -55,10 +58,16 @@ def test_seed_is_kept_as_it_is() -> None:
         event("x/y", None, 0, ignorable=True),
         event("user/message", user(content=[{"type": "x-block"}], source={"kind": "x"}), 1, surfaceOp="append"),
         {**event("turn/start", {"turn": 3, "trigger": {"kind": "retry"}}, 2), "time": -5},
+        {
+            **event("user/message", user(), 3, surfaceOp="append", sourceEventSeqs=[0], ignorable=True),
+            "time": 2**53 - 1,
+        },
+        {**event("x/y", None, 4), "time": 1 - 2**53},
+        event("request/header", header(CAPPED, adapterDefaults={"maxTokens": True}), 5),
     ]
     session = seeded(*given)
-    assert list(session.events)[:3] == [freeze(one) for one in given]
-    assert (session.last_turn, [m["id"] for m in session.derive_messages()]) == (3, ["u"])
+    assert list(session.events)[:6] == [freeze(one) for one in given]
+    assert (session.last_turn, [m["id"] for m in session.derive_messages()]) == (3, ["u", "u"])
 
 
 SURFACE: dict[str, Any] = {"surfaceOp": "append"}
@@ -84,6 +93,17 @@ MSG = "seed user/message at index 0"
         (event("assistant/message", assistant(source={"kind": "user"}), **SURFACE), "message must have model source"),
         (event("tool/result", result(source={"kind": "tool"}), **SURFACE), "message must have tool source"),
         (event("tool/result", result(content=[]), **SURFACE), "message must contain one tool-result block"),
+        *(
+            (event("tool/result", result(content=[block]), **SURFACE), "message must contain one tool-result block")
+            for block in (
+                {"type": "x", "toolCallId": "c", "content": []},
+                {"type": "tool-result", "toolCallId": "c", "content": "x"},
+            )
+        ),
+        *(
+            (event("assistant/message", assistant(source=source), **SURFACE), "message must have model source")
+            for source in ({"kind": "user", "provider": "p", "model": "m"}, {"kind": "model", "provider": "p"})
+        ),
         (
             event("tool/result", result(source={"kind": "tool", "callId": "d"}), **SURFACE),
             "message has mismatched tool call ids",
@@ -93,7 +113,21 @@ MSG = "seed user/message at index 0"
             event("request/header", header({"provider": "p", "model": "m", "reasoningEffort": ""})),
             "has an invalid reasoningEffort",
         ),
+        (event("request/header", None), "at index 0 lacks provider/model"),
+        (
+            event("request/header", header({"provider": "p", "model": "m", "reasoningEffort": None})),
+            "has an invalid reasoningEffort",
+        ),
         (event("request/header", header(adapterDefaults={"maxTokens": True})), "has invalid adapterDefaults"),
+        (event("request/header", header(adapterDefaults={"x": True})), "has invalid adapterDefaults"),
+        (event("request/header", header(adapterDefaults=None)), "has invalid adapterDefaults"),
+        *(
+            (event("request/header", header(CAPPED, adapterDefaults=marks)), "has invalid adapterDefaults")
+            for marks in ({"x": True}, {"maxTokens": False}, {"maxTokens": True, "reasoningEffort": True})
+        ),
+        (event("assistant/message", assistant(id=""), **SURFACE), "lacks an identified message"),
+        (event("assistant/message", None, **SURFACE), "lacks an identified message"),
+        (event("tool/result", result(role="tool"), **SURFACE), 'message must have role "user"'),
         (event("request/header", {**header(), "reason": "fallback"}), 'legacy request/header reason "fallback"'),
         (event("x", {}, 1), r"index 0 has seq 1 \(expected 0\); seed must be contiguous from 0"),
         (event("user/message", user()), "invalid seed event at index 0: .* requires a surfaceOp marker"),
@@ -130,6 +164,10 @@ STEP_END = event("step/end", {"turn": 1, "step": 1})
 END = event("turn/end", {"turn": 1, "reason": {"kind": "completed"}})
 
 
+def numbered(event: dict[str, Any], **numbers: int) -> dict[str, Any]:
+    return {**event, "data": {**event["data"], **numbers}}
+
+
 @pytest.mark.parametrize(
     ("log", "what"),
     [
@@ -144,9 +182,23 @@ END = event("turn/end", {"turn": 1, "reason": {"kind": "completed"}})
         ([START, STEP, ASKED, STEP_END, END], 'tool call "c" has no result'),
         ([START, STEP, ASKED, STEP_END, ANSWERED, END], 'tool call "c" has no result'),
         ([START, STEP, ASKED], "turn 1 is open"),
+        ([START, numbered(START, turn=2), numbered(END, turn=2)], "turn 1 is open"),
+        ([START, STEP, numbered(STEP, step=2), numbered(STEP_END, step=2), END], "step 1 of turn 1 is open"),
+        ([START, STEP, END, numbered(START, turn=2), STEP_END, numbered(END, turn=2)], "step 1 of turn 1 is open"),
     ],
 )
 def test_what_a_log_leaves_open(log: list[dict[str, Any]], what: str | None) -> None:
     """The first thing left open, in log order of the event that opened it (SEED-VAL-08)."""
-    numbered = [freeze({**one, "seq": seq}) for seq, one in enumerate(log)]
-    assert unbalanced(numbered) == what
+    events = [freeze({**one, "seq": seq}) for seq, one in enumerate(log)]
+    assert unbalanced(events) == what
+
+
+def test_payloads_that_nobody_checks_break_nothing() -> None:
+    """What is folded out of a log bears payloads of any shape, and keeps them (SEED-MSG-05, SEED-VAL-04)."""
+    kinds = ["turn/start", "turn/end", "step/start", "step/end", "tool/call", "request/context", "todo/write"]
+    given = [event(kind, data, 0) for kind in kinds for data in (None, 5, {}, {"turn": "x"})]
+    session = seeded(*({**one, "seq": seq} for seq, one in enumerate(given)))
+    assert [one["data"] for one in session.events[: len(given)]] == [one["data"] for one in given]
+    assert (session.last_turn, session.request_context()) == (0, freeze({"turn": "x"}))
+    with pytest.raises(InvalidSeed, match='seed of session "s" is unbalanced: turn null is open'):
+        seeded(event("turn/start", None), balanced=True)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.reference.world import World
+from tests.reference.world import World, do
 
 from dshcore.context import Context
 from dshcore.ids import SessionId
@@ -127,20 +127,37 @@ def test_detach_waits_for_what_is_dispatched(world: World, store: SessionStore) 
     assert seen == [("event", True), ("created", True), ("disposed", False)]
 
 
+def test_detach_then_announce_inside_an_append(world: World, store: SessionStore) -> None:
+    """The session is live to the end of the append, and leaves once (STORE-LIFE-09)."""
+    session = store.prepare("x")
+    detach = store.enter(session, world.root)
+    world.on_event("x/y", do(detach, lambda: store.announce(session)))
+    session.append("x/y", {})
+    assert (world.take(), store.get("x")) == (["x/y", "session/created x", "session/disposed x"], None)
+
+
 def test_scope_is_fixed_by_entering(world: World, store: SessionStore) -> None:
-    """The scope of the context through which it entered hears of it, other scopes do not (STORE-SCOPE-02)."""
+    """The scope of the context through which it entered hears of it, other scopes do not (STORE-SCOPE-01, -02)."""
     heard: list[str] = []
 
-    def scope(name: str) -> Context:
+    def scope(name: str, **how: Any) -> Context:
         made = world.root.open(scope=object(), name=name)
-        made.on(SESSION_EVENT, lambda p: heard.append(f"{name} {p.event['type']}"))
+        made.on(SESSION_CREATED, lambda _: heard.append(f"{name} created"), **how)
+        made.on(SESSION_EVENT, lambda p: heard.append(f"{name} {p.event['type']}"), **how)
+        made.on(SESSION_DISPOSED, lambda _: heard.append(f"{name} disposed"), **how)
         return made
 
-    mine, _ = scope("mine"), scope("other")
+    mine, _, _ = scope("mine"), scope("other"), scope("everywhere", global_=True)
     session = store.prepare("x")
-    store.enter(session, mine)
+    detach = store.enter(session, mine)
+    store.announce(session)
     session.append("x/y", {})
-    assert heard == ["mine x/y"]
+    detach()
+    told = ["created", "x/y", "disposed"]
+    assert heard == [f"{name} {what}" for what in told for name in ("mine", "everywhere")]
+    heard.clear()
+    store.create(world.root, "y").append("x/z", {})
+    assert heard == ["everywhere created", "everywhere x/z"]
 
 
 def test_times_come_from_the_stores_clock() -> None:

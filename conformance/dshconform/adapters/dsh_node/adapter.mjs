@@ -21,8 +21,8 @@ const HELLO = {
     language: 'javascript',
     homepage: 'https://github.com/deepseek-ai/deepseek-harness',
   },
-  profiles: ['core', 'tools', 'prompt', 'llm', 'context'],
-  features: ['ticks', 'values', 'throw-any', 'diagnostics', 'services'],
+  profiles: ['core', 'session', 'tools', 'prompt', 'llm', 'context'],
+  features: ['ticks', 'values', 'throw-any', 'diagnostics', 'refusal', 'enforcement', 'services'],
 }
 
 const record = {

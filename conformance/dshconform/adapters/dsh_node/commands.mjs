@@ -6,6 +6,7 @@ import { KINDS } from './kinds.mjs'
 import { LLM } from './llm_commands.mjs'
 import { PROMPT } from './prompt_commands.mjs'
 import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
+import { SESSION, fold } from './session_commands.mjs'
 import { Fault, assign, at, read, showResult, thrown } from './values.mjs'
 
 /** What an asynchronous operation answers: the awaitable, how its value is shown, and what the call answered. */
@@ -77,6 +78,7 @@ function readArgs(args, frame) {
   return { ...(answersGate ? values : read(values, frame)), do: script }
 }
 
+/** What a result calls an object: the name of that very one, or that it is another. */
 export const refer = (object, world) =>
   (object === undefined ? null : world.names.get(object) ?? { other: object.id ?? object.name })
 const nothing = () => undefined
@@ -121,6 +123,7 @@ const OPERATIONS = {
   ...CONTEXT,
   ...LLM,
   ...PROMPT,
+  ...SESSION,
   burst({ do: script }, frame) {
     if (!Array.isArray(script)) throw new Fault('a burst needs "do", a list of commands')
     const prefix = frame.at === undefined ? '' : `${frame.at}.`
@@ -221,10 +224,7 @@ const OPERATIONS = {
   'session.append'({ session, type, data, intent }, { world }) {
     return world.session(session).append(type, data, ...(intent === undefined ? [] : [intent]))
   },
-  fold({ what, events }) {
-    if (what !== 'work') throw new Fault(`there is no fold "${what}"`)
-    return foldConsumedWork(events)
-  },
+  fold: (args) => (args.what === 'work' ? foldConsumedWork(args.events) : fold(args)),
   'model.register'({ as, routes, adapter, in: place, ...functions }, { world }) {
     const made = world.adapters.get(adapter) ?? modelAdapter(world, functions)
     if (adapter !== undefined) world.adapters.set(adapter, made)

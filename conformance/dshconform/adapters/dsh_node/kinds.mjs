@@ -188,7 +188,8 @@ function shownAt(path, kind, reading, world) {
   return at(showFields(kind, reading, world), path)
 }
 
-function equal(left, right) {
+/** Whether two values are the same JSON. */
+export function equal(left, right) {
   if (left === right) return true
   if (left === null || right === null || typeof left !== 'object' || typeof right !== 'object') return false
   if (Array.isArray(left) !== Array.isArray(right)) return false

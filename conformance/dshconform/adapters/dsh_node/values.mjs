@@ -77,7 +77,7 @@ export function show(value, world, stack = []) {
 }
 
 /** Show the members of a record, leaving out those without a value and those named. */
-export function showMembers(record, world, stack = [], without = '') {
+export function showMembers(record, world, stack = [], without = undefined) {
   const shown = {}
   for (const key of Object.keys(record)) {
     const member = record[key]

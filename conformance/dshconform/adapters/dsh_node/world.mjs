@@ -3,8 +3,10 @@ import { inspect } from 'node:util'
 import { Context } from '@deepseek-ai/cordis'
 import AgentRegistry from '@deepseek-ai/dsh-agent'
 import AgentLoop from '@deepseek-ai/dsh-agent-loop'
+import InvariantRegistry from '@deepseek-ai/dsh-invariants'
 import LlmRuntime from '@deepseek-ai/dsh-llm'
 import SessionStore, { Session } from '@deepseek-ai/dsh-session'
+import * as sessionInvariants from '@deepseek-ai/dsh-session/invariant'
 import SystemPrompt from '@deepseek-ai/dsh-system-prompt'
 import ToolRuntime from '@deepseek-ai/dsh-tools'
 import { execute } from './commands.mjs'
@@ -35,6 +37,7 @@ export class World {
   parts = new Map()
   gates = new Map()
   agents = new Map()
+  sessions = new Map()
   handles = new Map()
   signals = new Map()
   disposers = new Map()
@@ -49,6 +52,7 @@ export class World {
   signalNames = new WeakMap()
   errorNames = new WeakMap()
   #gates = 0
+  #made = []
 
   /** @param {{rows: object[], faults: string[], overflow: Function}} record  Where rows and faults go. */
   constructor(record) {
@@ -57,7 +61,7 @@ export class World {
 
   /** Compose what `config` says; fails as the implementation does. */
   async open(config) {
-    const { without = [], bare = false, maxParallelToolCalls: _cap, prompt: _prompt, ...others } = config
+    const { without = [], bare = false, maxParallelToolCalls: _cap, prompt: _prompt, enforce = false, ...others } = config
     const unknown = [...Object.keys(others), ...without.filter((part) => !(part in PARTS))]
     if (unknown.length > 0) throw new Fault(`this adapter cannot open a world with "${unknown[0]}"`)
     this.places = new Places(this)
@@ -66,6 +70,10 @@ export class World {
     if (bare) return
     for (const [name, [part, options]] of Object.entries(PARTS)) {
       if (!without.includes(name)) await this.root.plugin(part, options(config))
+    }
+    if (enforce) {
+      await this.root.plugin(InvariantRegistry, {})
+      await this.root.plugin(sessionInvariants)
     }
   }
 
@@ -85,6 +93,7 @@ export class World {
       root.on(name, (...args) => {
         if (this.closed) return
         const { session, agent, ...reading } = kind.reading(...args)
+        if (name === 'session/created') this.#appears(session)
         const about = session !== undefined ? { session: nameOf(session, this) } : {}
         const subject = this.agentName(agent)
         if (subject !== undefined) about.agent = subject
@@ -155,6 +164,32 @@ export class World {
   bind(name, agent) {
     this.name(name, agent, agent.session)
     this.agents.set(name, agent)
+    this.sessions.set(name, agent.session)
+  }
+
+  /** Give a session a name. */
+  bindSession(name, session) {
+    this.name(name, session)
+    this.agents.delete(name)
+    this.sessions.set(name, session)
+  }
+
+  /** Call what makes a session, which is to be called so as soon as it appears. */
+  making(name, make) {
+    this.#made.push({ name })
+    try {
+      return make()
+    } finally {
+      this.#made.pop()
+    }
+  }
+
+  /** A session is announced: the one that is being made, unless that has a name already. */
+  #appears(session) {
+    const expected = this.#made.at(-1)
+    if (expected === undefined || expected.seen || this.names.has(session)) return
+    expected.seen = true
+    this.bindSession(expected.name, session)
   }
 
   /** The agent that a call is about, where the implementation may give its id only. */
@@ -182,7 +217,7 @@ export class World {
 
   session(which) {
     if (which instanceof Session) return which
-    const session = this.agents.get(which)?.session ?? this.root.get('sessions')?.get(which)
+    const session = this.sessions.get(which) ?? this.root.get('sessions')?.get(which)
     if (session === undefined) throw new Fault(`there is no session ${JSON.stringify(which)}`)
     return session
   }

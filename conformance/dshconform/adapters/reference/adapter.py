@@ -18,8 +18,8 @@ from dshcore.settling import SettlingLoop, Unsettled
 HELLO: Final[JsonMap] = {
     "protocol": PROTOCOL_VERSION,
     "implementation": {"name": "dshcore", "version": dshconform.__version__, "language": "python"},
-    "profiles": ["core", "tools", "prompt", "llm", "context", "reference"],
-    "features": ["ticks", "values", "diagnostics", "services"],
+    "profiles": ["core", "session", "tools", "prompt", "llm", "context", "reference"],
+    "features": ["ticks", "values", "diagnostics", "refusal", "enforcement", "todos", "services"],
 }
 """What this adapter offers."""
 

@@ -1,6 +1,7 @@
 """The composition under test: its root context, and what the suite calls the agents and sessions in it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from dshconform.adapters.reference import llm_forms, tool_forms
@@ -40,6 +41,10 @@ class Composition:
     def __init__(self, world: World, config: JsonMap) -> None:
         self._world: Final = world
         self._agents: Final[dict[str, Agent]] = {}
+        self._sessions: Final[dict[str, Session]] = {}
+        """Those that the suite has made itself."""
+        self._making: Final[list[str | None]] = []
+        """The names of sessions that are being made; none where the session has appeared."""
         self._handles: Final[dict[str, AgentHandle]] = {}
         self._names: Final[dict[int, tuple[object, str]]] = {}
         """By identity; the object is held, so that no other one gets its identity."""
@@ -62,6 +67,7 @@ class Composition:
 
     def bind(self, name: str, agent: Agent) -> None:
         """Let a name stand for an agent, and for the session that it drives."""
+        self._names.pop(id(self._sessions.pop(name, None)), None)
         for old in (self._agents.get(name), agent):
             if old is not None:
                 self._names.pop(id(old), None)
@@ -82,6 +88,31 @@ class Composition:
         if self._names.get(id(handle.agent)) != (handle.agent, name):
             self.bind(name, handle.agent)
         return handle.agent
+
+    @contextmanager
+    def making(self, name: str) -> Iterator[None]:
+        """While a session is being made, which will have a name: it has it as soon as it appears."""
+        self._making.append(name)
+        try:
+            yield
+        finally:
+            self._making.pop()
+
+    def bind_made(self, session: Session) -> None:
+        """Name a session that has just been announced, if it is the one that is being made."""
+        name = self._making[-1] if self._making else None
+        if name is not None and id(session) not in self._names:
+            self._making[-1] = None
+            self.bind_session(name, session)
+
+    def bind_session(self, name: str, session: Session) -> None:
+        """Let a name stand for a session."""
+        agent = self._agents.pop(name, None)
+        for old in (self._sessions.get(name), agent, None if agent is None else agent.session):
+            if old is not None:
+                self._names.pop(id(old), None)
+        self._sessions[name] = session
+        self._names[id(session)] = (session, name)
 
     def name(self, subject: object) -> str:
         """What rows call an agent or session: its name, else its id."""
@@ -173,7 +204,7 @@ class Composition:
         return self._handles[name]
 
     def session(self, which: object) -> Session:
-        """The session of an agent's name, else of an id; a session stands for itself.
+        """The session of a name, or of its agent's name, else of an id; a session stands for itself.
 
         Raises:
             Fault: There is none.
@@ -184,7 +215,9 @@ class Composition:
         if isinstance(which, str):
             sessions = self.root.get(SESSIONS)
             agent = self._agents.get(which)
-            found = agent.session if agent is not None else None if sessions is None else sessions.get(which)
+            found = self._sessions.get(which) if agent is None else agent.session
+            if found is None and sessions is not None:
+                found = sessions.get(which)
         if found is None:
             raise Fault(f"there is no session {which!r}")
         return found
@@ -230,7 +263,7 @@ class Composition:
 
 
 def _compose(config: JsonMap) -> Context:
-    unknown = config.keys() - {"without", "bare", "maxParallelToolCalls", "prompt"}
+    unknown = config.keys() - {"without", "bare", "maxParallelToolCalls", "prompt", "enforce"}
     if unknown:
         raise Fault(f"world.open: config {min(unknown)!r} is not offered by this adapter")
     if config.get("bare") is True:
@@ -243,5 +276,7 @@ def _compose(config: JsonMap) -> Context:
     options: dict[str, Any] = {"without": frozenset(str(part) for part in without)}
     if "maxParallelToolCalls" in config:
         options["max_parallel_tool_calls"] = config["maxParallelToolCalls"]  # raw
+    if "enforce" in config:
+        options["enforce"] = config["enforce"] is True
     prompt = read_options(config["prompt"]) if "prompt" in config else PromptOptions(include_harness_identity=False)
     return compose(prompt=prompt, **options)

@@ -14,6 +14,7 @@ from dshconform.adapters.reference.llm_operations import LLM_OPERATIONS
 from dshconform.adapters.reference.operations import CORE
 from dshconform.adapters.reference.prompt_operations import PROMPT
 from dshconform.adapters.reference.scripts import mapping, read_commands
+from dshconform.adapters.reference.session_operations import SESSION
 from dshconform.adapters.reference.tools import TOOL_OPERATIONS
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import JsonMap
@@ -49,6 +50,7 @@ TABLE: Final[Mapping[str, Operation]] = {
     "burst": Operation(burst, ("do",)),
     "run": Operation(run, ("task", "do")),
     **CORE,
+    **SESSION,
     **TOOL_OPERATIONS,
     **OWNER_OPERATIONS,
     **CONTEXT_OPERATIONS,

@@ -38,7 +38,7 @@ from dshcore.agent import (
 from dshcore.events import Emit, EventKey
 from dshcore.json import NotJson, freeze
 from dshcore.llm import ADAPTERS_UPDATED, LLM_STREAM, CallConfig, GenerateOptions
-from dshcore.session import SESSION_CREATED, SESSION_DISPOSED, SESSION_EVENT
+from dshcore.session import SESSION_CREATED, SESSION_DISPOSED, SESSION_EVENT, SESSION_FLUSH
 from dshcore.system_prompt import SYSTEM_PROMPT_ASSEMBLE, SYSTEM_PROMPT_CHANGE
 from dshcore.tools import (
     TOOLS_CHANGE,
@@ -154,6 +154,7 @@ EVENTS: Final[Mapping[str, Event]] = {
         _event(SESSION_CREATED, "session"),
         _event(SESSION_DISPOSED, "session"),
         _event(SESSION_EVENT, "session event"),
+        _event(SESSION_FLUSH, "session"),
         _event(ADAPTERS_UPDATED),
         _event(TOOLS_CHANGE),
         _event(TOOLS_RESULT, _outcome_fields),

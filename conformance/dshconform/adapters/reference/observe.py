@@ -13,7 +13,7 @@ from dshconform.adapters.reference.world import CURRENT, World
 from dshconform.protocol.json_value import Json
 from dshcore.agent import AgentCreated
 from dshcore.events import Emit
-from dshcore.session import SESSION_EVENT, SessionPublished
+from dshcore.session import SESSION_EVENT, SessionCreated, SessionPublished
 
 if TYPE_CHECKING:
     from dshconform.adapters.reference.composition import Composition
@@ -43,6 +43,8 @@ def _recorder(world: World, composition: "Composition", event: Event) -> Callabl
         row: dict[str, Json] = {"on": "live", "name": name}
         if isinstance(payload, AgentCreated):
             composition.bind_expected(payload.agent)
+        elif isinstance(payload, SessionCreated):
+            composition.bind_made(payload.session)
         agent = getattr(payload, "agent", None)
         if agent is not None:
             row["agent"] = composition.name(agent)

@@ -17,6 +17,7 @@ from dshconform.adapters.reference.functions import SuiteFunction, function_of
 from dshconform.adapters.reference.kinds import EVENTS, MAINTENANCE, SETUP, frozen, listener
 from dshconform.adapters.reference.models import ModelFunctions, SuiteModel
 from dshconform.adapters.reference.paths import snake_case
+from dshconform.adapters.reference.session_operations import FOLDS as SESSION_FOLDS
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import Json
 from dshcore.agent import AGENTS, Agent, AgentHandle, AgentOptions, CreateAgentOptions, fold_consumed_work
@@ -255,13 +256,21 @@ def session_append(world: World, args: Arguments) -> object:
     return session.append(_any(args, "type"), args.raw_or("data", UNSET), **surface)
 
 
-def fold(world: World, args: Arguments) -> dict[str, object]:  # noqa: ARG001 - a fold needs no world
+def fold(world: World, args: Arguments) -> object:  # noqa: ARG001 - a fold needs no world
     """Fold events."""
-    if args.text("what") != "work":
-        raise args.wrong("what", "must be 'work'")
+    of = _FOLDS.get(args.text("what"))
+    if of is None:
+        raise args.wrong("what", f"must be one of {', '.join(_FOLDS)}")
+    return of(args)
+
+
+def _work(args: Arguments) -> dict[str, object]:
     work = fold_consumed_work(cast("Any", frozen(args.raw("events"))))
     dropped: dict[str, object] = {"droppedUnrun": work.dropped_unrun}
     return dropped if work.end is None else {"end": work.end, **dropped}
+
+
+_FOLDS: Final[Mapping[str, Callable[[Arguments], object]]] = {"work": _work, **SESSION_FOLDS}
 
 
 # --- models ----------------------------------------------------------------------------------------------------------
@@ -316,7 +325,7 @@ CORE: Final[Mapping[str, Operation]] = {
     "registry.roots": Operation(registry_roots, (), ("in",)),
     "session.read": Operation(session_read, ("session", "what")),
     "session.append": Operation(session_append, ("session", "type"), ("data", "intent")),
-    "fold": Operation(fold, ("what", "events")),
+    "fold": Operation(fold, ("what",), ("events", "from", "header", "a", "b", "event")),
     "model.register": Operation(
         model_register,
         ("as", "routes"),

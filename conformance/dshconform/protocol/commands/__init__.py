@@ -14,8 +14,9 @@ from dshconform.protocol.commands.llm import LLM
 from dshconform.protocol.commands.operation import Operation
 from dshconform.protocol.commands.owners import OWNERS
 from dshconform.protocol.commands.prompt import PROMPT
+from dshconform.protocol.commands.session import SESSION
 
-OPERATIONS: Final[Mapping[str, Operation]] = {**CORE, **OWNERS, **PROMPT, **LLM, **CONTEXT}
+OPERATIONS: Final[Mapping[str, Operation]] = {**CORE, **SESSION, **OWNERS, **PROMPT, **LLM, **CONTEXT}
 """Every operation, in the order of the protocol page."""
 
 __all__ = ["OPERATIONS", "Operation"]

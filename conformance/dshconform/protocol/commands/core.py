@@ -26,13 +26,15 @@ class WorldConfig(Arguments, frozen=True, kw_only=True):
     """What a composition consists of. Other members come with the profiles that need them.
 
     `without` leaves parts out, `bare` all of them (profile `context`). `prompt` holds the options of prompt assembly;
-    without it there are no built-in sections.
+    without it there are no built-in sections. `enforce` has the relations that every log keeps checked before an event
+    is accepted (feature `enforcement`).
     """
 
     without: list[Literal["loop", "agents", "sessions", "llm", "tools", "prompt"]] | UnsetType = UNSET
     max_parallel_tool_calls: Json | UnsetType = msgspec.field(default=UNSET, name="maxParallelToolCalls")
     prompt: Json | UnsetType = UNSET
     bare: bool = False
+    enforce: bool | UnsetType = UNSET
 
 
 class WorldOpen(Arguments, frozen=True, kw_only=True):
@@ -260,11 +262,32 @@ class SessionAppend(Arguments, frozen=True, kw_only=True):
     intent: Json | UnsetType = UNSET
 
 
-class Fold(Arguments, frozen=True, kw_only=True):
-    """What to fold, and the events."""
+Folded: TypeAlias = Literal["work", "surface", "requestHeader", "todos", "canonical", "equal", "message"]
 
-    what: Literal["work"]
-    events: Json
+
+class Fold(Arguments, frozen=True, kw_only=True):
+    """What to fold, and of what: `events`, and for single steps of folds a `header`, `a` and `b`, or an `event`.
+
+    `core` has `work`, `session` the others.
+    """
+
+    what: Folded
+    events: Json | UnsetType = UNSET
+    from_: Json | UnsetType = msgspec.field(default=UNSET, name="from")
+    header: Json | UnsetType = UNSET
+    a: Json | UnsetType = UNSET
+    b: Json | UnsetType = UNSET
+    event: Json | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        """Refuse a fold of nothing."""
+        for name in _FOLDED.get(self.what, ("events",)):
+            if getattr(self, name) is UNSET:
+                raise ValueError(f"a fold of {self.what!r} needs {name!r}")
+
+
+_FOLDED: Final[Mapping[str, tuple[str, ...]]] = {"canonical": ("header",), "equal": ("a", "b"), "message": ("event",)}
+"""What the folds need that need no `events`."""
 
 
 # --- models and tools --------------------------------------------------------------------------------------------
@@ -416,7 +439,7 @@ CORE: Final[Mapping[str, Operation]] = {
     "registry.roots": Operation(Placed, "agents"),
     "session.read": Operation(SessionRead, "an object with the views that were asked for"),
     "session.append": Operation(SessionAppend, "the logged event"),
-    "fold": Operation(Fold, "`{end?, droppedUnrun}`"),
+    "fold": Operation(Fold, "the fold; of `work` `{end?, droppedUnrun}`"),
     "model.register": Operation(ModelRegister, "nothing", kinds=_MODEL_KINDS),
     "tool.register": Operation(ToolRegister, "nothing", kinds=_TOOL_KINDS),
     "tool.execute": Operation(ToolExecute, "the result", asynchronous=True),

@@ -51,8 +51,16 @@ class TestWire:
         """The greeting names the release, the profiles and what works."""
         hello = dsh_node.hello
         assert (hello.implementation.name, hello.implementation.version) == ("@deepseek-ai/dsh", "0.1.0-rc.8")
-        assert hello.profiles == ["core", "tools", "prompt", "llm", "context"]
-        assert hello.features == ["ticks", "values", "throw-any", "diagnostics", "services"]
+        assert hello.profiles == ["core", "session", "tools", "prompt", "llm", "context"]
+        assert hello.features == [
+            "ticks",
+            "values",
+            "throw-any",
+            "diagnostics",
+            "refusal",
+            "enforcement",
+            "services",
+        ]
 
     def test_faults(self, raw: Raw) -> None:
         """What the adapter cannot execute is a fault that says so, and it goes on; the end of input ends it."""

@@ -7,6 +7,7 @@ import pytest
 from msgspec import UNSET
 from tests.conformance.adapters.dsh_node.llm_session import LLM_RESULTS, LLM_SESSION
 from tests.conformance.adapters.dsh_node.prompt_table import PROMPT_COMMANDS, PROMPT_RESULTS
+from tests.conformance.adapters.dsh_node.session_table import SESSION_COMMANDS, SESSION_RESULTS
 from tests.conformance.adapters.dsh_node.talk import TEXT, Command, message
 
 from dshconform.links.subprocess import SubprocessLink
@@ -14,6 +15,7 @@ from dshconform.protocol.check import check_command
 from dshconform.protocol.commands.core import CORE
 from dshconform.protocol.commands.llm import LLM
 from dshconform.protocol.commands.prompt import PROMPT
+from dshconform.protocol.commands.session import SESSION as SESSION_TABLE
 from dshconform.protocol.json_value import Json
 from dshconform.protocol.kinds import EVENTS, FUNCTIONS, Kind
 from dshconform.protocol.messages import Reply
@@ -22,7 +24,6 @@ pytestmark = pytest.mark.node
 
 NEVER: Final = {
     "agent-loop/config-start-failed": "no operation configures agents",
-    "session/flush": "nothing is stored",
     "tool/present-call": "no operation presents",
     "tool/present-result": "no operation presents",
     "body": "no operation mounts a plugin",
@@ -79,6 +80,7 @@ SESSION: Final[Sequence[tuple[str, Command]]] = [
     ("world.open", {"config": {"maxParallelToolCalls": 2, "prompt": {"includeHarnessIdentity": False}}}),
     *LISTENERS,
     *PROMPT_COMMANDS,
+    *SESSION_COMMANDS,
     ("signal.new", {"signal": "s"}),
     ("signal.abort", {"signal": "s", "reason": "why"}),
     ("signal.read", {"signal": "s"}),
@@ -167,6 +169,7 @@ RESULTS: Final[Mapping[str, Json]] = {
     "inbox.remove": True,
     "fold": {"droppedUnrun": False},
     **PROMPT_RESULTS,
+    **SESSION_RESULTS,
 }
 """What the operations answer whose result says something."""
 
@@ -179,12 +182,12 @@ def replies(link: SubprocessLink) -> Iterator[tuple[str, Reply]]:
 
 
 def test_every_operation(dsh_node_process: SubprocessLink) -> None:
-    """Every operation is executed, and answers what the table says."""
+    """Every operation of the profiles is executed, and answers what the table says."""
     answered: dict[str, object] = {}
     for op, reply in replies(dsh_node_process):
         assert reply.error is UNSET, (op, reply.error)
         answered.setdefault(op, reply.result)
-    assert {"hello", *answered} == {*CORE, *PROMPT, *LLM}
+    assert {"hello", *answered} == {*CORE, *SESSION_TABLE, *PROMPT, *LLM}
     results = {**RESULTS, **LLM_RESULTS}
     assert {op: answered[op] for op in results} == results
 

@@ -30,7 +30,7 @@ from dshconform.protocol.messages import Command
         ("undo", {"of": "nothing"}, "the argument 'of' must be the `as` of a registration"),
         ("signal.abort", {"signal": "s"}, "the argument 'signal' must be a signal"),
         ("model.register", {"as": "m", "routes": ["q"]}, "the argument 'stream' is needed"),
-        ("fold", {"what": "surface", "events": []}, "the argument 'what' must be 'work'"),
+        ("fold", {"what": "nothing", "events": []}, "the argument 'what' must be one of work"),
         ("gate.resolve", {"gate": "g1"}, "the argument 'gate' must be a gate that waits"),
         ("burst", {"do": [{"do": "pause", "ticks": 1}]}, "burst, item 0: only commands"),
         ("burst", {"do": [{"op": "agent.inspect"}]}, "agent.inspect: the argument 'agent' is missing"),
