@@ -25,12 +25,6 @@ RECORD_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
-        "time-in-seconds",
-        "LOG-ENV-02",
-        "The time of an event is a fraction of seconds.",
-        edit(Session, "append", ('"time": self._now()', '"time": self._now() / 1000')),
-    ),
-    Fault(
         "empty-keys-are-written",
         "LOG-ENV-03",
         "An event that enters no surface says so with a key of its own.",

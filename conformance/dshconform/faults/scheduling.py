@@ -76,9 +76,9 @@ class _Captured:
         return self._definition
 
 
-def _capture(self: PendingCall, tools: Rest, ctx: Rest, call: ToolCallRequest, scope: Rest) -> None:
-    _begin(self, tools, ctx, call, scope)
-    self._tools = _Captured(tools.get(call.name, scope))
+def _capture(self: PendingCall, tools: Rest, ctx: Rest, call: ToolCallRequest, *where: Rest) -> None:
+    _begin(self, tools, ctx, call, *where)
+    self._tools = _Captured(tools.get(call.name, where[0]))
 
 
 def _keep_contexts(self: PendingCall, result: ToolResult, decision: Rest) -> ToolResult:

@@ -33,6 +33,9 @@ def compare_rows(
     seen = 0
     for wanted in expected:
         instead = observed[seen] if seen < len(observed) else None
+        if instead is not None and matching.fits(wanted.pattern, instead, wanted.clauses):
+            seen += 1
+            continue
         while instead is not None and not _same_thing(wanted.pattern, instead):
             if not any(_same_thing(wanted.pattern, later) for later in observed[seen + 1 :]):
                 break
@@ -44,10 +47,9 @@ def compare_rows(
             instead = observed[seen]
         else:
             if instead is not None:
-                if not matching.fits(wanted.pattern, instead, wanted.clauses):
-                    found = matching.annotated(wanted.pattern, instead, wanted.clauses, wanted.title)
-                    if found is not None:
-                        return found
+                found = matching.annotated(wanted.pattern, instead, wanted.clauses, wanted.title)
+                if found is not None:
+                    return found
                 seen += 1
                 continue
         difference = _missing(wanted, instead, _together(wanted.clauses, clauses))

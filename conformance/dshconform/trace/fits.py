@@ -13,6 +13,7 @@ SPECIAL: Final = frozenset({"$any", "$absent", "$exact", "$type", "$starts", "$o
 """The keys that make an object of a pattern more than an object."""
 
 _ARRAY: Final = (list, tuple)
+_CLAUSES: Final = frozenset({str, list, tuple})
 _OBJECT: Final = (dict, Mapping)  # the first alone costs a tenth of asking an abstract class
 
 
@@ -36,7 +37,7 @@ def fits(pattern: Json, value: Json, bound: dict[str, Json], held: list[Json]) -
         return isinstance(value, _OBJECT) and _members(pattern, value, bound, held)
     if "$by" in pattern:
         held.append(pattern["$by"])  # after a no, nobody looks at `held`
-        return fits(pattern.get("is"), value, bound, held)
+        return type(pattern["$by"]) in _CLAUSES and fits(pattern.get("is"), value, bound, held)
     return _special(pattern, value, bound, held)
 
 
@@ -44,6 +45,8 @@ def _members(pattern: JsonMap, value: JsonMap, bound: dict[str, Json], held: lis
     for key, member in pattern.items():
         wanted = member
         if type(member) is dict and "$by" in member:  # spares a call
+            if type(member["$by"]) not in _CLAUSES:
+                return False
             held.append(member["$by"])
             wanted = member.get("is")
         if type(wanted) is str:  # most members are texts

@@ -74,13 +74,25 @@ class Matching:
 
     tolerate: Callable[[Difference], bool] = _never
     bound: dict[str, Json] = field(default_factory=dict)
-    held: dict[str, int] = field(default_factory=dict)
+    _evaluated: list[Json] = field(default_factory=list)
+    """The clauses of every evaluation that held, in order: adding is cheap, and they are counted once, at the end."""
 
-    def hold(self, clauses: Sequence[str]) -> None:
+    @property
+    def held(self) -> dict[str, int]:
+        """How often each clause was evaluated and held.
+
+        Raises:
+            PatternError: What an annotation names is no clause.
+        """
+        counts: dict[str, int] = {}
+        for group in self._evaluated:
+            for clause in clause_list(group):
+                counts[clause] = counts.get(clause, 0) + 1
+        return counts
+
+    def hold(self, clauses: tuple[str, ...]) -> None:
         """Count one successful evaluation for each of the clauses."""
-        held = self.held
-        for clause in clauses:
-            held[clause] = held.get(clause, 0) + 1
+        self._evaluated.append(clauses)
 
     def annotated(self, pattern: Json, value: Json, clauses: tuple[str, ...], at: str) -> Difference | None:
         """Match `value`, found at the place named `at`, and blame `clauses` for what differs.
@@ -107,10 +119,8 @@ class Matching:
         held: list[Json] = []
         names = len(self.bound)
         if fits(pattern, value, self.bound, held):
-            counts = self.held
-            for annotation in (clauses, *held):
-                for clause in annotation if type(annotation) is tuple else clause_list(annotation):
-                    counts[clause] = counts.get(clause, 0) + 1
+            self._evaluated.append(clauses)
+            self._evaluated += held
             return True
         for name in list(self.bound)[names:]:
             del self.bound[name]
@@ -219,8 +229,7 @@ class Matching:
             trial = Matching(bound=dict(self.bound))
             if trial._match(option, value, path, at) is None:
                 self.bound |= trial.bound
-                for clause, times in trial.held.items():
-                    self.held[clause] = self.held.get(clause, 0) + times
+                self._evaluated += trial._evaluated
                 return True
         return False
 
