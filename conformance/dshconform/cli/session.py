@@ -20,6 +20,7 @@ from dshconform.report.failure_text import failure_lines
 from dshconform.report.json_report import report, write_report
 from dshconform.report.progress import RunProgress
 from dshconform.report.table import print_report
+from dshconform.report.text import wrapped
 from dshconform.running.check import Check, Failure, Outcome
 from dshconform.running.ledger import Ledger, LedgerError, read_ledger
 from dshconform.running.run import RunResult, run_checks
@@ -167,10 +168,11 @@ class Session:
 
     def _headline(self, link: Link, seed: int) -> None:
         info = link.hello.implementation
-        self.console.print(
-            f"{info.name} {info.version} ({info.language}), profiles {', '.join(link.hello.profiles)}, seed {seed}",
-            markup=False,
-        )
+        profiles = ", ".join(link.hello.profiles)
+        for line in wrapped(
+            f"{info.name} {info.version} ({info.language}), profiles {profiles}, seed {seed}", hanging="  "
+        ):
+            self._say(line)
 
     def _say(self, line: str) -> None:
         self.console.print(line, markup=False)

@@ -131,6 +131,29 @@ DISPATCH_FAULTS: Final[tuple[Fault, ...]] = (
         edit(Listeners, "_tell", ("        if not key.contained:", "        if False:")),
     ),
     Fault(
+        "emits-wait",
+        "EVT-EMIT-03",
+        "An emit goes on to the next listener when an asynchronous one has ended.",
+        edit(
+            Listeners,
+            "emit",
+            ("for listener in self._audience(", "audience = iter(self._audience("),
+            (
+                "to):\n        self._tell(listener, key, payload)",
+                (
+                    "to))\n"
+                    "    for listener in audience:\n"
+                    "        outcome = listener.call(payload)\n"
+                    "        if isinstance(outcome, Awaitable):\n"
+                    "            asyncio.ensure_future(_await(outcome)).add_done_callback(\n"
+                    "                lambda _: [self._tell(one, key, payload) for one in audience]\n"
+                    "            )\n"
+                    "            return"
+                ),
+            ),
+        ),
+    ),
+    Fault(
         "only-true-answers-stop",
         "EVT-SER-01",
         "Zero and the empty text do not end a serial dispatch.",

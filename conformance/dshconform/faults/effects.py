@@ -141,6 +141,17 @@ EFFECT_FAULTS: Final[tuple[Fault, ...]] = (
         edit(Fiber, "accepting", (" and self.state is not State.UNLOADING", "")),
     ),
     Fault(
+        "setups-are-not-waited-for",
+        "EFFECT-ASYNC-01",
+        "The undo of an effect that is being set up undoes what is there by then, and no more.",
+        edit(
+            Effects,
+            "async_composite",
+            ("        await asyncio.wait((disposer.setup,))\n", ""),
+            ("        disposer.setup.result()\n", ""),
+        ),
+    ),
+    Fault(
         "later-parts-are-lost",
         "EFFECT-REENT-01",
         "What a body hands over after it has disposed of its owner is never undone.",

@@ -17,7 +17,11 @@ from dshcore.llm.runtime import LlmRuntime
 
 BOUND: Final = "route, config = binding.route, binding.config"
 CHECK: Final = "check_max_tokens(config.max_tokens)"
-CHAIN: Final = "self._ctx.waterfall(LLM_STREAM, request, lambda: attempt(self._registry, request, binding))"
+CHAIN: Final = (
+    "self._ctx.waterfall(\n"
+    "        LLM_STREAM, request, lambda: attempt(self._registry, request, binding), to=self._ctx.receiver(LLM)\n"
+    "    )"
+)
 EARLY: Final = "early = self._registry._routes.get(request.config.provider)\n    "
 """The route as it is before the listeners of the stream run."""
 

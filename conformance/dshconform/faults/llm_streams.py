@@ -15,8 +15,12 @@ from dshcore.llm.runtime import LlmRuntime
 USER_MESSAGE: Final = 'session.append("user/message", message, surface_op="append")'
 HISTORY: Final = "history = self._session.derive_messages()"
 PUSH: Final = 'chunks.push(event["data"]["chunk"])'
-DISPATCH: Final = "return self._ctx.waterfall(LLM_STREAM, request, lambda: attempt(self._registry, request, binding))"
-CHAIN: Final = "self._ctx.waterfall(LLM_STREAM, request, lambda: attempt(self._registry, request, binding))"
+CHAIN: Final = (
+    "self._ctx.waterfall(\n"
+    "        LLM_STREAM, request, lambda: attempt(self._registry, request, binding), to=self._ctx.receiver(LLM)\n"
+    "    )"
+)
+DISPATCH: Final = f"return {CHAIN}"
 
 MESSAGE_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(

@@ -11,6 +11,7 @@ from dshcore.scope import keys, layers, scopes
 from dshcore.scope.keys import ScopeParentBinding
 from dshcore.scope.layers import Layers
 from dshcore.scope.scopes import Carrier, Scope
+from dshcore.tools.registry import ToolRegistry
 
 OUTLIVES: Final = edit(
     layers.Layers,
@@ -34,6 +35,39 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
         "TRACE-OWNER-02",
         "What is registered through a scope is seen by everybody.",
         edit(Layers, "register", ("    key = owner.scope", "    key = None")),
+    ),
+    Fault(
+        "dependencies-are-handed-on",
+        "TRACE-DEPS-01",
+        "Who requires a service can read what that service requires.",
+        edit(
+            Fiber,
+            "declared",
+            (
+                "    if provision is not None:",
+                (
+                    "    for held in self._held.values():\n"
+                    "        provision = provision or held.fiber._held.get(place)\n"
+                    "    if provision is not None:"
+                ),
+            ),
+        ),
+    ),
+    Fault(
+        "reads-see-every-scope",
+        "TRACE-READ-01",
+        "A read without a scope finds the tools of all scopes.",
+        edit(
+            ToolRegistry,
+            "get",
+            (
+                "self._layers.visible(scope)",
+                (
+                    "(self._layers.visible(scope) if scope is not None else "
+                    "(self._layers.global_, *(layer for _, layer in self._layers._scoped.values())))"
+                ),
+            ),
+        ),
     ),
     Fault(
         "scope-needs-a-tick",
@@ -319,6 +353,25 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
             ScopeParentBinding,
             "rebind",
             ("    _link(self.key, parent)", "    _links.pop(id(self.key), None)\n    _link(self.key, parent)"),
+        ),
+    ),
+    Fault(
+        "siblings-move-along",
+        "BIND-REBIND-03",
+        "What else stood under the former parent is re-linked as well.",
+        edit(
+            ScopeParentBinding,
+            "rebind",
+            (
+                "    _link(self.key, parent)",
+                (
+                    "    former = scope_parent_of(self.key)\n"
+                    "    for identity, link in tuple(_links.items()):\n"
+                    "        if link.parent is former:\n"
+                    "            _links[identity] = _Link(parent, link.key)\n"
+                    "    _link(self.key, parent)"
+                ),
+            ),
         ),
     ),
     Fault(

@@ -11,6 +11,8 @@ from dshcore.session import history, log, seed, shapes, todos
 from dshcore.session.log import Session
 from dshcore.session.store import SessionStore
 
+ENTRY: Final = "entry = self._entries[session.id] = _Entry(session, via, scope_target(session, via.scope))"
+
 SESSION_LOG_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "time-in-seconds",
@@ -253,11 +255,11 @@ SESSION_LOG_FAULTS: Final[tuple[Fault, ...]] = (
             SessionStore,
             "enter",
             (
-                "_Entry(session, via)",
+                ENTRY,
                 (
-                    "_Entry(session, via)\n"
+                    f"{ENTRY}\n"
                     "    for event in session.events:\n"
-                    "        via.emit(SESSION_EVENT, SessionPublished(session, event))"
+                    "        via.emit(SESSION_EVENT, SessionPublished(session, event), to=entry.to)"
                 ),
             ),
         ),
@@ -276,6 +278,19 @@ SESSION_LOG_FAULTS: Final[tuple[Fault, ...]] = (
                     "        return lambda: None\n"
                     "    for validator in self._validators:"
                 ),
+            ),
+        ),
+    ),
+    Fault(
+        "the-payload-stays-the-callers",
+        "LOG-IMM-01",
+        "The log holds the very object that was appended.",
+        edit(
+            Session,
+            "append",
+            (
+                "place = self._surface.check(event)",
+                'event = {**event, "data": data}\n    place = self._surface.check(event)',
             ),
         ),
     ),

@@ -153,6 +153,12 @@ SESSION_SEED_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
+        "agents-over-open-turns",
+        "SEED-VAL-07",
+        "An agent is created over a seed that leaves something open.",
+        edit(Session, "__init__", ("if balanced and (", "if False and (")),
+    ),
+    Fault(
         "the-length-of-a-seed-is-inferred",
         "SEED-MARK-04",
         "The header says how long the seed was, although nobody told it to.",

@@ -54,11 +54,11 @@ SESSION_STORE_FAULTS: Final[tuple[Fault, ...]] = (
             SessionStore,
             "announce",
             (
-                "SessionCreated(session))",
+                "SessionCreated(session), to=entry.to)",
                 (
-                    "SessionCreated(session))\n"
+                    "SessionCreated(session), to=entry.to)\n"
                     "        for event in session.events:\n"
-                    "            entry.via.emit(SESSION_EVENT, SessionPublished(session, event))"
+                    "            entry.via.emit(SESSION_EVENT, SessionPublished(session, event), to=entry.to)"
                 ),
             ),
         ),
@@ -68,6 +68,24 @@ SESSION_STORE_FAULTS: Final[tuple[Fault, ...]] = (
         "STORE-LIFE-03",
         "A session whose creation was vetoed stays in the store.",
         edit(SessionStore, "create", ("        leave()\n", "")),
+    ),
+    Fault(
+        "late-vetoes",
+        "STORE-LIFE-04",
+        "A listener of a creation that fails later ends the session.",
+        edit(
+            Listeners,
+            "_let_run",
+            (
+                "elif (error := task.exception()) is not None:",
+                (
+                    "elif (error := task.exception()) is not None:\n"
+                    '            if key.name == "session/created":\n'
+                    "                store = payload.session._publisher\n"
+                    "                store._leave(store._entries[payload.session.id])"
+                ),
+            ),
+        ),
     ),
     Fault(
         "announced-again",
@@ -146,14 +164,14 @@ SESSION_STORE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             SessionStore,
             "_flush",
-            ("await via.parallel(", 'await __import__("asyncio").sleep(0)\n        await via.parallel('),
+            ("await entry.via.parallel(", 'await __import__("asyncio").sleep(0)\n        await entry.via.parallel('),
         ),
     ),
     Fault(
         "somebody-always-takes-part",
         "STORE-FLUSH-02",
         "A flush without listeners says that somebody took part.",
-        edit(SessionStore, "_flush", ("heard = via.reaches(SESSION_FLUSH)", "heard = True")),
+        edit(SessionStore, "_flush", ("heard = entry.via.reaches(SESSION_FLUSH, to=entry.to)", "heard = True")),
     ),
     Fault(
         "the-last-failure-counts",
@@ -169,8 +187,8 @@ SESSION_STORE_FAULTS: Final[tuple[Fault, ...]] = (
             SessionStore,
             "_flush",
             (
-                "via = self._live(session).via",
-                "if self.get(session.id) is not session:\n        return False\n    via = self._live(session).via",
+                "entry = self._live(session)",
+                "if self.get(session.id) is not session:\n        return False\n    entry = self._live(session)",
             ),
         ),
     ),
@@ -188,9 +206,19 @@ SESSION_STORE_FAULTS: Final[tuple[Fault, ...]] = (
             SessionStore,
             "enter",
             (
-                "_Entry(session, via)",
-                "_Entry(session, next((one.via for one in self._entries.values()), via))",
+                "scope_target(session, via.scope)",
+                "next((one.to for one in self._entries.values()), scope_target(session, via.scope))",
             ),
+        ),
+    ),
+    Fault(
+        "flushes-go-where-the-store-is",
+        "STORE-SCOPE-02",
+        "A flush goes to the scope from which the store is used, and that is none.",
+        edit(
+            SessionStore,
+            "_flush",
+            ("SessionFlush(session), to=entry.to)", "SessionFlush(session), to=scope_target(session, None))"),
         ),
     ),
     Fault(

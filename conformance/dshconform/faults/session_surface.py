@@ -320,6 +320,12 @@ SESSION_SURFACE_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
+        "tools-are-values",
+        "HEADER-REQ-04",
+        "Tools are compared as values, in which the order of members says nothing.",
+        edit(request_header, "_same_text", ("encode(left) == encode(right)", "same(left, right)")),
+    ),
+    Fault(
         "a-header-with-every-request",
         "HEADER-REQ-05",
         "A loop logs its header with every request.",

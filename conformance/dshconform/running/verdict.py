@@ -133,7 +133,7 @@ class Evidence:
             difference = failure.difference
             for clause in difference.clauses[:1]:
                 self.failed.setdefault(clause, f"{outcome.check}: {difference.sentence}")
-            for clause in difference.clauses[1:] if difference.clauses[0] in self.musts else ():
+            for clause in difference.clauses[1:] if self.musts.issuperset(difference.clauses[:1]) else ():
                 self.suspected.setdefault(clause, f"blamed together with {difference.clauses[0]}")
         for clause, reason in outcome.not_run.items():
             self.not_run.setdefault(clause, reason)
@@ -162,7 +162,8 @@ def judge(
 
     Returns:
         A status for every clause that binds the implementation, and the verdict: unknown where nothing ran at all,
-        or without the profile `core`, which binds everybody.
+        where something did not work that no clause is blamed for, or without the profile `core`, which binds
+        everybody.
     """
     deviating = ledger.deviating()
     finished = [outcome.check for outcome in outcomes if not outcome.cut_short]
@@ -188,7 +189,8 @@ def judge(
         if clause.profile is not Profile.REFERENCE or Profile.REFERENCE in hello.profiles
     )
     met = tuple(entry for entries in deviating.values() for entry in entries)
-    proves = complete and bool(outcomes) and Profile.CORE in hello.profiles
+    blamed = all(failure.difference.clauses for outcome in outcomes for failure in outcome.failures)
+    proves = complete and blamed and bool(outcomes) and Profile.CORE in hello.profiles
     return Judgement(
         clauses=results,
         verdict=_verdict(results, complete=proves),

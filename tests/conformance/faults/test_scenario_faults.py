@@ -64,7 +64,7 @@ def test_a_check_that_cites_the_clause_blames_it_first(fault: Fault) -> None:
     with fault.plant():
         for scenario in citing:
             for difference in differences(scenario):
-                if difference.clauses[0] == fault.clause:  # the one that fails
+                if difference.clauses[:1] == (fault.clause,):  # the one that fails
                     return
                 found.append((scenario.id, difference.sentence, *difference.clauses))
     pytest.fail(f"no scenario blames {fault.clause} first; what differs: {found}")

@@ -167,6 +167,13 @@ def test_a_should_that_is_blamed_first_leaves_the_others_alone() -> None:
     assert judgement.verdict is Verdict.CONFORMANT
 
 
+def test_a_failure_that_no_clause_is_blamed_for_proves_nothing_good() -> None:
+    """A step that demands nothing was refused: what held still holds, but the run is no proof of conformance."""
+    judgement = judged(Outcome(check="scenario/one", held=ONE.held, failures=[failure()]), TWO)
+    assert [judgement.counts()[status] for status in ("pass", "fail", "not_run")] == [2, 0, 0]
+    assert judgement.verdict is Verdict.UNKNOWN
+
+
 @pytest.mark.parametrize(
     ("clauses", "violated"), [(("A-A-03",), False), (("A-A-03", "A-A-01"), False), (("A-A-01",), True), ((), True)]
 )

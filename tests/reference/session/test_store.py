@@ -7,10 +7,12 @@ from tests.reference.world import World, do
 
 from dshcore.context import Context
 from dshcore.ids import SessionId
+from dshcore.scope import Scope, create_scope
 from dshcore.session import (
     SESSION_CREATED,
     SESSION_DISPOSED,
     SESSION_EVENT,
+    SESSION_FLUSH,
     SESSIONS,
     InvalidHeader,
     Session,
@@ -158,6 +160,44 @@ def test_scope_is_fixed_by_entering(world: World, store: SessionStore) -> None:
     heard.clear()
     store.create(world.root, "y").append("x/z", {})
     assert heard == ["everywhere created", "everywhere x/z"]
+
+
+def test_events_of_a_session_travel_up(world: World, store: SessionStore) -> None:
+    """The scopes around the one that it entered through hear of it, those below and beside do not (STORE-SCOPE-01)."""
+    heard: list[str] = []
+
+    def scope(name: str, parent: Scope | None = None) -> Scope:
+        made = create_scope(world.root, object(), parent=None if parent is None else parent.key, name=name)
+        made.ctx.on(SESSION_CREATED, lambda _: heard.append(f"{name} created"))
+        made.ctx.on(SESSION_EVENT, lambda p: heard.append(f"{name} {p.event['type']}"))
+        made.ctx.on(SESSION_FLUSH, lambda _: _later(heard, f"{name} flush"))
+        made.ctx.on(SESSION_DISPOSED, lambda _: heard.append(f"{name} disposed"))
+        return made
+
+    def told(entered: Context) -> list[str]:
+        heard.clear()
+        session = store.prepare()
+        detach = store.enter(session, entered)
+        store.announce(session)
+        session.append("x/y", {})
+        took_part.append(world.start(lambda: store.flush(session)).result())
+        detach()
+        return heard
+
+    took_part: list[bool] = []
+    above = scope("above")
+    middle = scope("middle", above)
+    scope("below", middle)
+    scope("beside", above)
+    events = ("created", "x/y", "flush", "disposed")
+    assert told(middle.ctx) == [f"{name} {event}" for event in events for name in ("above", "middle")]
+    assert told(above.ctx) == [f"above {event}" for event in events]
+    assert told(world.root) == []
+    assert took_part == [True, True, False]
+
+
+async def _later(heard: list[str], what: str) -> None:
+    heard.append(what)
 
 
 def test_times_come_from_the_stores_clock() -> None:

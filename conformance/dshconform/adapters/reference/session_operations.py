@@ -29,8 +29,8 @@ from dshcore.session import (
 
 def session_create(world: World, args: Arguments) -> str:
     """Create a session."""
-    context, given = _context(world, args), _given(args)
-    return _making(world, args, lambda: context[SESSIONS].create(context, _any(args, "id"), **given))
+    context, store, given = _context(world, args), _store(world, args), _given(args)
+    return _making(world, args, lambda: store.create(context, _any(args, "id"), **given))
 
 
 def session_prepare(world: World, args: Arguments) -> str:
@@ -49,11 +49,11 @@ def session_restore(world: World, args: Arguments) -> str:
 
 def session_fork(world: World, args: Arguments) -> str:
     """Fork a session."""
-    context = _context(world, args)
+    context, store = _context(world, args), _store(world, args)
     which = args.raw("source")
     source = which["id"] if isinstance(which, Mapping) else world.composition.session(which)
     boundary = args.raw_or("boundary", UNSET)
-    return _making(world, args, lambda: context[SESSIONS].fork(context, source, boundary, _any(args, "id")))
+    return _making(world, args, lambda: store.fork(context, source, boundary, _any(args, "id")))
 
 
 def _making(world: World, args: Arguments, make: Callable[[], Session]) -> str:
@@ -70,8 +70,8 @@ def _making(world: World, args: Arguments, make: Callable[[], Session]) -> str:
 
 def session_enter(world: World, args: Arguments) -> None:
     """Enter a prepared session."""
-    context = _context(world, args)
-    world.names.disposers[args.text("as")] = context[SESSIONS].enter(_session(world, args), context)
+    store = _store(world, args)
+    world.names.disposers[args.text("as")] = store.enter(_session(world, args), _context(world, args))
 
 
 def session_announce(world: World, args: Arguments) -> None:
@@ -179,7 +179,9 @@ def _context(world: World, args: Arguments) -> Context:
 
 
 def _store(world: World, args: Arguments) -> SessionStore:
-    return _context(world, args)[SESSIONS]
+    """The store, through a context that need not have asked for it."""
+    context = _context(world, args)
+    return context.get(SESSIONS) or context[SESSIONS]
 
 
 def _session(world: World, args: Arguments) -> Session:
