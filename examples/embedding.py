@@ -4,13 +4,13 @@ Needs nothing but the package; prints the log of the session and what the model 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 from dshcore.agent import AGENTS, AgentOptions, CreateAgentOptions
-from dshcore.json import Json, JsonObject, freeze
+from dshcore.json import JsonObject, freeze
 from dshcore.llm import LLM, GenerateOptions, user_message
 from dshcore.spine import compose
-from dshcore.tools import TOOLS, ToolDefinition, ToolOutput, ToolRun, define_tool
+from dshcore.tools import TOOLS, ToolRun, define_tool
 
 
 class ScriptedModel:
@@ -26,28 +26,17 @@ class ScriptedModel:
         yield freeze({"type": "finish", "reason": {"kind": "stop" if block["type"] == "text" else "tool-calls"}})
 
 
-async def greet(arguments: Json, run: ToolRun) -> str:
-    """Run a call of the tool; `define_tool` has validated the arguments."""
-    assert isinstance(arguments, Mapping)
-    return f"hello {arguments['who']} ({run.call_id})"
-
-
-GREET = define_tool(
-    ToolDefinition(
-        name="greet",
-        description="Greets somebody.",
-        parameters={"who": {"type": "string", "required": True}},
-        output=ToolOutput(schema={"type": "string"}, render=lambda _, said: [{"type": "text", "text": said}]),
-        execute=greet,
-    )
-)
+@define_tool
+async def greet(who: str, run: ToolRun) -> str:
+    """Greets somebody."""  # what the model is told; its arguments have been validated
+    return f"hello {who} ({run.call_id})"
 
 
 async def main() -> None:
     """Compose the application, let an agent do one turn, and take it all down again."""
     root = compose()
     root[LLM].register(root, ["scripted"], ScriptedModel())
-    root[TOOLS].register(root, GREET)
+    root[TOOLS].register(root, greet)
     options = CreateAgentOptions(session_id="demo", agent_options=AgentOptions(provider="scripted", model="m1"))
     handle = await root[AGENTS].create(root, options)
     handle.agent.followup(user_message("Greet Ann."))

@@ -78,7 +78,7 @@ def offer_tools(root: Context) -> None:
     tools = root[TOOLS]
 
     def offer(context: AssembleContext) -> ToolOffer:
-        return ToolOffer(tools.schemas(context.scope))
+        return ToolOffer(tools.schemas(context.scope), tools.known_names(context.scope))
 
     root[SYSTEM_PROMPT].tools(root, offer)
 

@@ -29,6 +29,45 @@ def test_the_embedded_agent_calls_its_tool_and_answers() -> None:
     assert said == "The tool says: hello Ann (c1)"
 
 
+def test_the_asking_tool_waits_for_a_person() -> None:
+    """An answer is the value; a wrong one, wrong arguments and a cancelled call are failures."""
+    assert run("asking_tool.py") == [
+        "asked: Who are you?",
+        "answered: Ann",
+        "asked: Which? tea / coffee",
+        "answered: tea",
+        "asked: Which? tea / coffee",
+        "failed: the user answered 'water' (NOT_A_CHOICE)",
+        'failed: invalid arguments: "question" must be a string (INVALID_ARGS)',
+        "asked: Which? tea / coffee",
+        "failed: tool call aborted (ABORTED)",
+    ]
+
+
+def test_the_composite_tool_makes_one_result_of_several_calls() -> None:
+    """Each inner call is told before the outer one, and a failed one does not fail it."""
+    assert run("composite_tool.py") == [
+        "read c1.0 for c1: done",
+        "read c1.1 for c1: done",
+        "read c1.2 for c1: failed",
+        "count_words c1: done",
+        "({'path': 'a.txt', 'words': 3}, {'path': 'b.txt', 'words': 2})",
+    ]
+
+
+def test_the_policy_plugin_decides() -> None:
+    """Asked and granted, asked and rejected, guarded, reviewed, and not there at all."""
+    assert run("policy_plugin.py") == [
+        "writer read: notes says ***",
+        "writer asks: write changes files",
+        "writer write: wrote 5 characters to notes",
+        "writer asks: write changes files",
+        'writer write: Error: the user rejected tool "write"',
+        "writer read: Error: stay inside of the workspace",
+        'reader write: Error: unknown tool "write"',
+    ]
+
+
 @pytest.mark.parametrize("example", sorted(path.name for path in (REPOSITORY / "examples").glob("*.py")))
 def test_every_example_is_linked_from_the_readme(example: str) -> None:
     """Nobody finds it otherwise."""

@@ -27,6 +27,7 @@ from dshconform.faults.record import RECORD_FAULTS
 from dshconform.faults.rendered_prompts import RENDERING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
 from dshconform.faults.scheduling import SCHEDULING_FAULTS
+from dshconform.faults.schemas import SCHEMA_FAULTS
 from dshconform.faults.scopes import SCOPE_FAULTS
 from dshconform.faults.session_enforcement import SESSION_ENFORCEMENT_FAULTS
 from dshconform.faults.session_log import SESSION_LOG_FAULTS
@@ -35,6 +36,9 @@ from dshconform.faults.session_store import SESSION_STORE_FAULTS
 from dshconform.faults.session_surface import SESSION_SURFACE_FAULTS
 from dshconform.faults.tool_calls import TOOL_CALL_FAULTS
 from dshconform.faults.tool_contract import TOOL_CONTRACT_FAULTS
+from dshconform.faults.tool_pipeline import TOOL_PIPELINE_FAULTS
+from dshconform.faults.tool_policy import TOOL_POLICY_FAULTS
+from dshconform.faults.tool_registry import TOOL_REGISTRY_FAULTS
 from dshconform.faults.turn import TURN_FAULTS
 from dshconform.faults.wakes import WAKE_FAULTS
 from dshconform.faults.work import WORK_FAULTS
@@ -56,6 +60,10 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *ANSWER_FAULTS,
     *TOOL_CALL_FAULTS,
     *TOOL_CONTRACT_FAULTS,
+    *SCHEMA_FAULTS,
+    *TOOL_REGISTRY_FAULTS,
+    *TOOL_POLICY_FAULTS,
+    *TOOL_PIPELINE_FAULTS,
     *RECORD_FAULTS,
     *LISTENER_FAULTS,
     *LIFECYCLE_FAULTS,

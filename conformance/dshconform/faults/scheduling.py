@@ -68,8 +68,9 @@ def _look_again(self: PendingCall, definition: Rest, *rest: Rest) -> Rest:
 class _Captured:
     """What a call saw of the tools when it began."""
 
-    def __init__(self, definition: Rest) -> None:
+    def __init__(self, definition: Rest, guards: Rest) -> None:
         self._definition = definition
+        self.guards = guards
 
     def get(self, *_: Rest) -> Rest:
         """Answer the same at any time."""
@@ -78,7 +79,7 @@ class _Captured:
 
 def _capture(self: PendingCall, tools: Rest, ctx: Rest, call: ToolCallRequest, *where: Rest) -> None:
     _begin(self, tools, ctx, call, *where)
-    self._tools = _Captured(tools.get(call.name, where[0]))
+    self._tools = _Captured(tools.get(call.name, where[0]), tools.guards)
 
 
 def _keep_contexts(self: PendingCall, result: ToolResult, decision: Rest) -> ToolResult:

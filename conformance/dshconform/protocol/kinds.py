@@ -85,6 +85,8 @@ FUNCTIONS: Final[Mapping[str, Kind]] = {
     "prompt/context": Kind("call", _PROVIDER, waits=False),
     "prompt/variable": Kind("call", _PROVIDER, waits=False),
     "prompt/tools": Kind("call", ("scope", "signal"), waits=False),
+    "tool/guard": Kind("call", _EXECUTION, waits=False),
+    "tool/approval": Kind("call", ("toolName", "callId", "reason", "signal")),
     "maintenance": Kind("call", ("signal",)),
     "setup": Kind("call"),
     "commit": Kind("call"),

@@ -1,9 +1,11 @@
 """Tools: their definitions, the registry, and the pipeline that a call passes."""
 
+from dshcore.tools.approval import APPROVAL, Approval, ApprovalOutcome, ApprovalRequest
 from dshcore.tools.definitions import ToolDefinition, ToolOutput
 from dshcore.tools.errors import (
     DuplicateTool,
     FrozenExecution,
+    InvalidRestriction,
     InvalidTool,
     JsonSchemaError,
     ToolArgsError,
@@ -40,10 +42,13 @@ from dshcore.tools.results import (
     ToolSuccess,
 )
 from dshcore.tools.schema_language import compile_parameters, compile_value
-from dshcore.tools.typed import define_tool
+from dshcore.tools.typed import define_tool, validate_arguments
+from dshcore.tools.views import CallView, ResultView, generic_call, generic_result, logged_result
+from dshcore.tools.visibility import Guard
 
 __all__ = [
     "ABORTED_BEFORE_DISPATCH",
+    "APPROVAL",
     "TOOLS",
     "TOOLS_CHANGE",
     "TOOLS_EXECUTE",
@@ -52,20 +57,27 @@ __all__ = [
     "TOOLS_RESULT",
     "Accept",
     "Allow",
+    "Approval",
+    "ApprovalOutcome",
+    "ApprovalRequest",
     "Ask",
     "Block",
+    "CallView",
     "Content",
     "Deny",
     "DuplicateTool",
     "ErrorFacts",
     "ErrorInfo",
     "FrozenExecution",
+    "Guard",
+    "InvalidRestriction",
     "InvalidTool",
     "JsonSchemaError",
     "Mode",
     "PendingCall",
     "PostExecuteDecision",
     "PreExecuteDecision",
+    "ResultView",
     "ToolArgsError",
     "ToolCallRequest",
     "ToolDefinition",
@@ -86,5 +98,9 @@ __all__ = [
     "compile_parameters",
     "compile_value",
     "define_tool",
+    "generic_call",
+    "generic_result",
+    "logged_result",
+    "validate_arguments",
     "violations_of",
 ]

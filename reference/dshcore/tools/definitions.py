@@ -11,6 +11,7 @@ from dshcore.tools.errors import InvalidTool
 from dshcore.tools.executions import ToolExecution, ToolRun
 from dshcore.tools.json_schema import assert_supported
 from dshcore.tools.results import Content, ToolResult
+from dshcore.tools.views import CallView, ResultView
 
 RESERVED_NAME: Final = "run_code"
 
@@ -43,8 +44,8 @@ class ToolDefinition:
         finalize_content: The last word on the content of a result; answering nothing keeps it.
         is_concurrency_safe: Whether a call with these arguments may overlap others; only true itself says so.
         timeout_ms: A budget for whoever enforces budgets; the registry does not.
-        present_call: Makes a view of a call, for readers.
-        present_result: Makes a view of a logged result, for readers.
+        present_call: Makes a view of a call, for readers; answering nothing leaves it to the generic view.
+        present_result: Makes likewise a view of a result as it was logged: `{content, isError, meta?}`.
     """
 
     name: str
@@ -55,8 +56,8 @@ class ToolDefinition:
     finalize_content: Callable[[ToolExecution, ToolResult], Content | None] | None = None
     is_concurrency_safe: Callable[[Json], bool] | None = None
     timeout_ms: float | UnsetType = UNSET
-    present_call: Callable[[Json], object] | None = None
-    present_result: Callable[[Json, Mapping[str, Json]], object] | None = None
+    present_call: Callable[[Json], CallView | None] | None = None
+    present_result: Callable[[Json, Mapping[str, Json]], ResultView | None] | None = None
 
 
 def check_definition(definition: ToolDefinition) -> None:

@@ -31,6 +31,12 @@ class DuplicateTool(ToolError):
         )
 
 
+class InvalidRestriction(ToolError):
+    """A restriction that cannot be (RESTRICT-ERR-01 to RESTRICT-ERR-03)."""
+
+    default_code = "INVALID_RESTRICTION"
+
+
 class ToolNotFoundError(ToolError):
     """The scope of a call knows no tool of that name (UNKNOWN-TOOL-01)."""
 

@@ -75,8 +75,11 @@ class ToolOutcome:
 
 _REPORT: Final = 'tool "{payload.execution.name}" ({payload.execution.call_id}): {name}'
 
-TOOLS_CHANGE: Final = Emit[None]("tools/change", scoped=False)
+TOOLS_CHANGE: Final = Emit[None]("tools/change", scoped=False)  # TOOL-CHANGE-02: whose change it is does not matter
 """What tools there are has changed; a listener that raises undoes a registration."""
+
+# Listeners of these nest and may keep the inner ones out, and who listens is fixed when a dispatch starts
+# (PIPE-ORDER-05, PIPE-ORDER-07); they hear of the calls of their own scope, or of all (PIPE-ORDER-06).
 TOOLS_PRE_EXECUTE: Final = Waterfall[ToolExecution, Awaitable[PreExecuteDecision]]("tools/pre-execute")
 TOOLS_EXECUTE: Final = Waterfall[ToolExecution, Awaitable[ToolResult]]("tools/execute")
 TOOLS_POST_EXECUTE: Final = Waterfall[ToolOutcome, Awaitable[PostExecuteDecision]]("tools/post-execute")

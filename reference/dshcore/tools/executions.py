@@ -184,3 +184,25 @@ class ToolRun(ToolExecution):
             PIPE-CONCLUDE-01, PIPE-CONCLUDE-02
         """
         self._conclude()
+
+    def inner_call(self, name: str, arguments: object, *, call_id: str) -> ToolCallRequest:
+        """Write a call of another tool that serves this one; the registry executes it, for the scope of this one.
+
+        It stops when this one is asked to. What it comes to is what the body makes of it.
+
+        Args:
+            name: The tool.
+            arguments: Any JSON.
+            call_id: Tells it from the other calls of this body.
+
+        Spec:
+            PIPE-NEST-01
+        """
+        return ToolCallRequest(
+            call_id=call_id,
+            name=name,
+            arguments=arguments,
+            signal=self.signal,
+            root_call_id=self.root_call_id,
+            parent=self.token,
+        )

@@ -195,7 +195,7 @@ def violations_of(schema: Mapping[str, Any], value: object, root: str = "value")
 def _check_value(schema: Mapping[str, Any], value: object, path: str, lossless: bool) -> Generator[Any, Any, list[str]]:
     """Tell how a value does not fit a node; `lossless` says that nothing in it need be checked for that."""
     try:
-        if "oneOf" in schema:
+        if "oneOf" in schema:  # SCHEMA-VALUE-07
             matched = 0
             for branch in schema["oneOf"]:
                 found = yield _check_value(branch, value, path, lossless)
@@ -217,7 +217,11 @@ def _check_value(schema: Mapping[str, Any], value: object, path: str, lossless: 
 def _check_members(
     schema: Mapping[str, Any], value: object, path: str, lossless: bool
 ) -> Generator[Any, Any, list[str]]:
-    """Missing names, then declared members, then undeclared ones of a closed object (SCHEMA-VALUE-04 to -06)."""
+    """Tell of missing names, then of declared members, then of undeclared ones of a closed object.
+
+    Spec:
+        SCHEMA-VALUE-04, SCHEMA-VALUE-05, SCHEMA-VALUE-06
+    """
     if not is_record(value):
         return [f"{_shown(path)} must be an object"]
     properties: Mapping[str, Any] = schema.get("properties", {})

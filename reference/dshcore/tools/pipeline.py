@@ -8,9 +8,8 @@ No failure of a listener, body, renderer or finalizer leaves the pipeline: each 
 is the cancellation of its task by the host.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from inspect import isawaitable
 from reprlib import repr as shortened
 from typing import Any, Final, Protocol, cast
 
@@ -21,6 +20,8 @@ from dshcore.cancel_signal import Aborted, CancelSignal
 from dshcore.context import Context, Receiver
 from dshcore.host import is_contained
 from dshcore.json import Json, NotJson, freeze, is_array, is_object
+from dshcore.tools.approval import APPROVAL
+from dshcore.tools.contract import canonical_of, made_by
 from dshcore.tools.definitions import ToolDefinition
 from dshcore.tools.errors import ToolNotFoundError, ToolOutputError
 from dshcore.tools.events import (
@@ -30,15 +31,13 @@ from dshcore.tools.events import (
     TOOLS_RESULT,
     Accept,
     Allow,
-    Ask,
     Block,
-    Deny,
     PostExecuteDecision,
     PreExecuteDecision,
     ToolOutcome,
 )
 from dshcore.tools.executions import ToolCallRequest, ToolExecution, ToolRun
-from dshcore.tools.json_schema import violations_of
+from dshcore.tools.permission import answer_of, denial_of, guard_denial
 from dshcore.tools.results import (
     ABORTED,
     ABORTED_BEFORE_DISPATCH,
@@ -53,8 +52,8 @@ from dshcore.tools.results import (
     failure_of,
     frozen,
     phrased,
-    text_of,
 )
+from dshcore.tools.visibility import Guard
 
 _BLOCKED: Final = "tool result blocked by post-execute policy"
 
@@ -66,12 +65,17 @@ class Tools(Protocol):
         """Answer the definition that a scope resolves now."""
         ...
 
+    def guards(self, scope: object | None = None) -> Iterator[Guard]:
+        """Walk the guards of calls for a scope, live."""
+        ...
+
 
 class PendingCall:
     """One call on its way through the pipeline.
 
     Making it takes the snapshot of the arguments, and looks at the signal: what has failed by then is settled at once
-    and passes no policy.
+    and passes no policy. Calls share nothing: whoever is asked in the middle of one may make others, and what comes of
+    these is his affair.
 
     Args:
         tools: Where tools are looked up.
@@ -81,7 +85,7 @@ class PendingCall:
 
     Spec:
         PIPE-ORDER-01, PIPE-ORDER-02, PIPE-ORDER-03, PIPE-ORDER-04, PIPE-ORDER-08, PIPE-ARGS-01, PIPE-ARGS-02,
-        PIPE-CANCEL-01, PIPE-FINAL-02
+        PIPE-ARGS-03, PIPE-CANCEL-01, PIPE-FINAL-02, PIPE-NEST-01, PIPE-RESULT-02
     """
 
     def __init__(self, tools: Tools, ctx: Context, call: ToolCallRequest, scope: object | None, to: Receiver) -> None:
@@ -126,10 +130,13 @@ class PendingCall:
     # --- policy ------------------------------------------------------------------------------------------------------
 
     async def prepare(self) -> None:
-        """Ask the policy whether the call may go on.
+        """Ask the policy, whoever may approve, and the guards whether the call may go on.
+
+        Cancellation:
+            Delivered to the listener, or to the approval service, that is being awaited; the call then has no result.
 
         Spec:
-            PIPE-PRE-01, PIPE-PRE-02, PIPE-PRE-05, PIPE-CANCEL-02, PIPE-CANCEL-03
+            PIPE-PRE-01, PIPE-PRE-04, PIPE-PRE-05, PIPE-GUARD-02, PIPE-GUARD-03, PIPE-CANCEL-02, PIPE-CANCEL-03
         """
         if self.settled:
             return
@@ -139,32 +146,19 @@ class PendingCall:
 
         try:
             answer = self._ctx.waterfall(TOOLS_PRE_EXECUTE, self.execution, allow, to=self._to)
-            denial = self._denial(await _answer_of(answer, "a listener of tools/pre-execute"))
+            decision = await answer_of(answer, "a listener of tools/pre-execute")
+            denial = await denial_of(decision, self.execution, self._call.signal, self._ctx.get(APPROVAL))
+            if denial is None:  # after a grant as well: PIPE-PRE-04
+                denial = guard_denial(self._tools.guards(self._scope), self.execution)
         except BaseException as error:
             if not is_contained(error):
                 raise
             self._settle(self._failure(error), needs_post=False)
             return
         if denial is not None:
-            self._settle(phrased(denial))
+            self._settle(denial)
         elif self._call.signal.aborted:
             self._settle(ABORTED_BEFORE_DISPATCH)
-
-    def _denial(self, decision: object) -> str | None:
-        """Answer why a call may not go on; none if it may."""
-        match decision:
-            case Allow():
-                return None
-            case Deny(reason=str(reason)):
-                return reason
-            case Ask(reason=None):  # PIPE-PRE-02: there is no approval service
-                return f'tool "{self._call.name}" requires approval (not yet supported)'
-            case Ask(reason=str(reason)):
-                return reason
-            case _:
-                raise TypeError(
-                    f"tools/pre-execute was answered with {decision!r}: answer Allow(), Deny(reason) or Ask()"
-                )
 
     # --- wrappers and body -------------------------------------------------------------------------------------------
 
@@ -183,7 +177,7 @@ class PendingCall:
         self._is_around = True
         try:
             answer = self._ctx.waterfall(TOOLS_EXECUTE, self.execution, self._run_body, to=self._to)
-            result = self._adopt(await _answer_of(answer, "a listener of tools/execute"))
+            result = self._adopt(await answer_of(answer, "a listener of tools/execute"))
         except BaseException as error:
             if not is_contained(error):
                 raise
@@ -212,15 +206,15 @@ class PendingCall:
         own = execution.signal
         if _any_aborted(call.signal, own):
             return ABORTED_BEFORE_DISPATCH
-        definition = self._tools.get(call.name, self._scope)
+        definition = self._tools.get(call.name, self._scope)  # for good: TOOL-LIVE-02
         if definition is None:
-            return failure_of(ToolNotFoundError(call.name))
+            return failure_of(ToolNotFoundError(call.name))  # not earlier: UNKNOWN-TOOL-03
         signal, release = _either(own, call.signal)
         run = ToolRun(execution, call, signal, self._deferred.append, self._conclude)
         self._body_invoked = True
         try:
             body = definition.execute(self._arguments, run)
-            value = await _answer_of(body, f'the body of tool "{definition.name}"')
+            value = await answer_of(body, f'the body of tool "{definition.name}"')
             result = self._completed(definition, value)
         except BaseException as error:
             if not is_contained(error):
@@ -239,13 +233,13 @@ class PendingCall:
         Spec:
             SCHEMA-OUT-01, SCHEMA-OUT-02, PIPE-BODY-02, PIPE-BODY-03
         """
-        canonical = _canonical(definition, value)
-        content = _made_by(definition, "output.render", lambda: definition.output.render(self._arguments, canonical))
+        canonical = canonical_of(definition, value)
+        content = made_by(definition, "output.render", lambda: definition.output.render(self._arguments, canonical))
         self._content_by = "output.render"
         meta: Json | UnsetType = UNSET
         project = definition.output.presentation_meta
         if not isinstance(project, UnsetType) and self._call.parent is None:
-            meta = _made_by(definition, "output.presentationMeta", lambda: project(self._arguments, canonical))
+            meta = made_by(definition, "output.presentationMeta", lambda: project(self._arguments, canonical))
         return ToolSuccess(value=canonical, content=content, meta=meta, concludes_turn=self._concluded)
 
     def _adopt(self, answer: object) -> ToolResult:
@@ -295,7 +289,7 @@ class PendingCall:
 
         try:
             answer = self._ctx.waterfall(TOOLS_POST_EXECUTE, ToolOutcome(self.execution, result), accept, to=self._to)
-            decided = self._decided(result, await _answer_of(answer, "a listener of tools/post-execute"))
+            decided = self._decided(result, await answer_of(answer, "a listener of tools/post-execute"))
         except BaseException as error:
             if not is_contained(error):
                 raise
@@ -429,43 +423,6 @@ class PendingCall:
         if not isinstance(result, ToolSuccess) or not self._call.signal.aborted:
             return result
         return replace(self._abortion(), additional_contexts=result.additional_contexts)
-
-
-def _canonical(definition: ToolDefinition, value: object) -> Json:
-    canonical = _lossless(definition, value, "value is not lossless JSON")
-    if violations := violations_of(definition.output.schema, canonical):
-        raise ToolOutputError(definition.name, violations)
-    return canonical
-
-
-def _lossless(definition: ToolDefinition, value: object, violation: str) -> Json:
-    try:
-        return freeze(value)
-    except NotJson:
-        eager.discard(value)
-        raise ToolOutputError(definition.name, (violation,)) from None
-
-
-def _made_by(definition: ToolDefinition, part: str, make: Callable[[], object]) -> Json:
-    """Answer what a part of a definition makes of a value."""
-    try:
-        made = make()
-    except BaseException as error:
-        if not is_contained(error):
-            raise
-        raise ToolOutputError(definition.name, (f"{part} failed: {text_of(error)}",)) from error
-    return _lossless(definition, made, f"{part} returned non-lossless JSON")
-
-
-async def _answer_of(asked: object, who: str) -> object:
-    """Wait for what a body or a listener answers.
-
-    Raises:
-        TypeError: It has answered already, as a function that is not `async` does.
-    """
-    if not isawaitable(asked):
-        raise TypeError(f"{who} answered a {type(asked).__name__}, which cannot be awaited: write it with async def")
-    return await cast("Awaitable[object]", asked)
 
 
 def _feedback_text(feedback: object) -> str:

@@ -1,28 +1,33 @@
 """The registry: which tools there are, for whom, and the way to call one."""
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal, TypeAlias
 
 from dshcore import eager
 from dshcore.context import Context, Disposer, ServiceKey
 from dshcore.host import is_contained
-from dshcore.json import JsonObject, NotJson, freeze
-from dshcore.scope import Layers, NamedTable, scope_target
+from dshcore.json import Json, JsonObject, NotJson, freeze
+from dshcore.scope import Layers, scope_target
 from dshcore.tools.definitions import ToolDefinition, check_definition
 from dshcore.tools.errors import DuplicateTool, InvalidTool
 from dshcore.tools.events import TOOLS_CHANGE
 from dshcore.tools.executions import ToolCallRequest
 from dshcore.tools.pipeline import PendingCall
 from dshcore.tools.results import ToolResult
+from dshcore.tools.views import CallView, ResultView, generic_call, generic_result
+from dshcore.tools.visibility import (
+    Guard,
+    ToolLayer,
+    guards_around,
+    known_names,
+    listed,
+    read_restriction,
+    resolve,
+)
 
 Mode: TypeAlias = Literal["parallel", "exclusive"]
 """Whether a call may overlap others of the same answer."""
-
-
-@dataclass(slots=True)
-class _Layer:
-    tools: NamedTable[ToolDefinition] = field(default_factory=NamedTable[ToolDefinition])
 
 
 class ToolRegistry:
@@ -31,13 +36,16 @@ class ToolRegistry:
     Args:
         ctx: Where its events are dispatched.
 
+    Every registration, restriction and guard belongs to the layer of its owner's scope, answers a disposer, and ends
+    with its owner.
+
     Spec:
-        TOOL-SCOPE-01, TOOL-SCOPE-02
+        TOOL-SCOPE-01, TOOL-SCOPE-02, TOOL-DISPOSE-01, TOOL-DISPOSE-02, TOOL-DISPOSE-03
     """
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self._layers = Layers(_Layer, self._announce)
+        self._layers = Layers(ToolLayer, self._announce)
         self._schemas: dict[int, tuple[ToolDefinition, JsonObject]] = {}
         """Projections that were made, by the identity of the definition, which is held for that."""
 
@@ -63,7 +71,7 @@ class ToolRegistry:
         """
         check_definition(definition)
 
-        def file(layer: _Layer) -> Callable[[], None]:
+        def file(layer: ToolLayer) -> Callable[[], None]:
             if definition.name in layer.tools:
                 raise DuplicateTool(definition.name, scoped=owner.scope is not None)
             take_out = layer.tools.insert(definition.name, definition)
@@ -76,17 +84,109 @@ class ToolRegistry:
 
         return self._layers.register(owner, file, label=f"tool {definition.name}")
 
+    def restrict(
+        self, owner: Context, *, allow: Collection[str] | None = None, deny: Collection[str] | None = None
+    ) -> Disposer:
+        """Narrow what the owner's scope, and every scope nested in it, inherits, until the owner ends.
+
+        Restrictions intersect. They go by name, whatever is registered under it later, and hide nothing that the scope
+        itself registers.
+
+        Args:
+            owner: Whose scope it is.
+            allow: Nothing inherited but these.
+            deny: None of these.
+
+        Returns:
+            Lifts it earlier, and no other one.
+
+        Raises:
+            InvalidRestriction: The owner has no scope, neither list is given, or a name is reserved or not inherited.
+            InactiveContext: The owner is inactive.
+            Exception: What a listener of `tools/change` raised; nothing is restricted then.
+
+        Spec:
+            RESTRICT-SET-01, RESTRICT-SET-02, TOOL-CHANGE-01, TOOL-CHANGE-03
+        """
+        restriction = read_restriction(self._layers, owner.scope, allow, deny)
+        return self._layers.register(
+            owner, lambda layer: layer.restrictions.append(restriction), label="restriction of tools"
+        )
+
+    def guard(self, owner: Context, guard: Guard) -> Disposer:
+        """Have a function asked about every call, or about those of the owner's scope, until the owner ends.
+
+        It is asked when policy has allowed a call, and nobody can undo its denial.
+
+        Args:
+            owner: Whose guard it is.
+            guard: Answers why a call may not go on, or nothing. Given twice it counts twice.
+
+        Returns:
+            Lifts it earlier.
+
+        Raises:
+            InvalidTool: It is no function.
+            InactiveContext: The owner is inactive.
+
+        Spec:
+            PIPE-GUARD-01, PIPE-GUARD-04, TOOL-CHANGE-01
+        """
+        if not callable(guard):
+            raise InvalidTool(f"a guard is a function of an execution, not {guard!r}")
+        return self._layers.register(
+            owner, lambda layer: layer.guards.append(guard), label="guard of tools", notify=False
+        )
+
     def get(self, name: str, scope: object | None = None) -> ToolDefinition | None:
         """Answer the definition that a scope resolves a name to, if any.
 
         Spec:
-            TOOL-DEF-01, TOOL-SCOPE-01, TOOL-SCOPE-02, TRACE-READ-01
+            TOOL-DEF-01, TOOL-SCOPE-01, TOOL-SCOPE-02, TOOL-SCOPE-03, RESTRICT-SET-05, TRACE-READ-01
         """
-        for layer in reversed(self._layers.visible(scope)):
-            definition = layer.tools.get(name)
-            if definition is not None:
-                return definition
-        return None
+        return resolve(self._layers, name, scope)
+
+    def present_call(self, name: str, arguments: Json, scope: object | None = None) -> CallView:
+        """Show a call to people: as the tool that the scope resolves does, else generically.
+
+        Spec:
+            PRESENT-CALL-01, PRESENT-CALL-03
+        """
+        definition = self.get(name, scope)
+        present = None if definition is None else definition.present_call
+        view = None if present is None else present(arguments)
+        return generic_call(name, arguments) if view is None else view
+
+    def present_result(
+        self, name: str, arguments: Json, logged: Mapping[str, Json], scope: object | None = None
+    ) -> ResultView:
+        """Show a logged result to people: as the tool that the scope resolves does, else generically.
+
+        Args:
+            name: The tool.
+            arguments: Those of the call.
+            logged: The result as `logged_result` reads it.
+            scope: Who looks.
+
+        Spec:
+            PRESENT-CALL-01, PRESENT-CALL-03
+        """
+        definition = self.get(name, scope)
+        present = None if definition is None else definition.present_result
+        view = None if present is None else present(arguments, logged)
+        return generic_result(name, logged) if view is None else view
+
+    def guards(self, scope: object | None = None) -> Iterator[Guard]:
+        """Walk the guards of calls for a scope, live."""
+        return guards_around(self._layers, scope)
+
+    def known_names(self, scope: object | None = None) -> AbstractSet[str]:
+        """Answer the names of all tools that a scope inherits or has, those included that it does not see.
+
+        Spec:
+            TOOL-LIST-04
+        """
+        return known_names(self._layers, scope)
 
     def schemas(self, scope: object | None = None) -> tuple[JsonObject, ...]:
         """Answer what a model is told of the tools that a scope sees: ``{name, description, parameters}`` of each.
@@ -97,15 +197,15 @@ class ToolRegistry:
         Spec:
             TOOL-LIST-01, TOOL-LIST-02, TOOL-LIST-03
         """
-        return tuple(self._schema_of(tool) for tool in self._layers.merge(scope, lambda layer: layer.tools).values())
+        return tuple(self._schema_of(tool) for tool in listed(self._layers, scope))
 
     def mode(self, call: ToolCallRequest, scope: object | None = None) -> Mode:
         """Answer whether a call may overlap others; computed anew each time.
 
         Spec:
-            MODE-CLASS-01, MODE-CLASS-04
+            MODE-CLASS-01, MODE-CLASS-03, MODE-CLASS-04
         """
-        definition = self.get(call.name, scope)
+        definition = self.get(call.name, scope)  # as the scope sees it now: MODE-CLASS-03
         if definition is None or definition.is_concurrency_safe is None:
             return "exclusive"
         try:

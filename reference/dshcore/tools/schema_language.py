@@ -66,7 +66,7 @@ def _value(spec: object, path: str, around: set[int], *, is_property: bool) -> G
             if not isinstance(kind, str) or kind not in _VOCABULARY:
                 _refuse(f"{path}.type must be string/number/integer/boolean/null/array/object/json, or use oneOf")
             _check_keys(spec, path, (*common, *_VOCABULARY[kind]))
-            node = ({} if kind == "json" else {"type": kind}) | _annotations(spec)
+            node = ({} if kind == "json" else {"type": kind}) | _annotations(spec)  # SCHEMA-NODE-06
             if kind == "object":
                 return node | (yield from _object(spec, path, around))
             if "items" in spec:  # SCHEMA-NODE-03

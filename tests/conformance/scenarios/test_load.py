@@ -178,6 +178,6 @@ def test_scenarios_declare_the_features_that_they_use(all_scenarios: list[Scenar
 
 _MARKS = {
     "ticks": ('"do": "pause"', '"do": "defer"'),
-    "values": ('"value.', '"keep"', '"$kept"'),
+    "values": ('"do": "value.', '"op": "value.', '"keep"', '"$kept"'),
     "diagnostics": ('"report"', '"unhandled"'),
 }

@@ -47,6 +47,25 @@ def test_a_listing_has_three_members(tools: Toolbox) -> None:
     assert schema is tools.tools.schemas()[0]
 
 
+def test_a_raw_tool_takes_what_comes(tools: Toolbox) -> None:
+    """Its parameters are for the model; any JSON reaches the body (SCHEMA-ARGS-03, PIPE-ARGS-03)."""
+    tools.add("t", lambda arguments, _: arguments, parameters={"type": "object", "required": ["path"]})
+    given: tuple[Any, ...] = ({}, "raw{", [1], 5)
+    for arguments in given:
+        result = tools.execute(arguments=arguments)
+        assert not result.is_error
+        assert result.value == (tuple(arguments) if isinstance(arguments, list) else arguments)
+
+
+def test_a_timeout_is_only_declared(tools: Toolbox) -> None:
+    """The body goes on as long as it takes; whoever enforces budgets is a wrapper (TOOL-DEF-05)."""
+    tools.add_held("slow", timeout_ms=0.001)
+    waiting = tools.start("slow")
+    assert not waiting.done()
+    tools.end("c")
+    assert not waiting.result().is_error
+
+
 def test_listings_are_detached(tools: Toolbox) -> None:
     """Changing what was handed in does not show, and what was handed out cannot be changed (TOOL-LIST-03)."""
     parameters: dict[str, Any] = {"type": "object"}

@@ -111,8 +111,8 @@ def test_callbacks_are_only_asked_about_valid_arguments() -> None:
     made = define_tool(
         written(
             is_concurrency_safe=lambda _: True,
-            present_call=lambda arguments: arguments["path"],
-            present_result=lambda arguments, result: (arguments["path"], result),
+            present_call=lambda arguments: {"card": "generic", "title": arguments["path"]},
+            present_result=lambda arguments, result: {"card": "generic", "title": arguments["path"], "content": result},
         )
     )
     assert made.is_concurrency_safe is not None
@@ -120,7 +120,12 @@ def test_callbacks_are_only_asked_about_valid_arguments() -> None:
     assert made.present_result is not None
     assert (made.is_concurrency_safe({}), made.present_call({}), made.present_result({}, {})) == (False, None, None)
     valid = {"path": "p"}
-    assert (made.is_concurrency_safe(valid), made.present_call(valid)) == (True, "p")
-    assert made.present_result(valid, {"isError": False}) == ("p", {"isError": False})
+    assert made.is_concurrency_safe(valid) is True
+    assert made.present_call(valid) == {"card": "generic", "title": "p"}
+    assert made.present_result(valid, {"isError": False}) == {
+        "card": "generic",
+        "title": "p",
+        "content": {"isError": False},
+    }
     bare = define_tool(written())
     assert (bare.is_concurrency_safe, bare.present_call, bare.present_result) == (None, None, None)

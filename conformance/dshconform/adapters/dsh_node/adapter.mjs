@@ -22,7 +22,7 @@ const HELLO = {
     homepage: 'https://github.com/deepseek-ai/deepseek-harness',
   },
   profiles: ['core', 'session', 'tools', 'prompt', 'llm', 'context'],
-  features: ['ticks', 'values', 'throw-any', 'diagnostics', 'refusal', 'enforcement', 'services'],
+  features: ['ticks', 'values', 'throw-any', 'diagnostics', 'refusal', 'enforcement', 'services', 'approval', 'settings'],
 }
 
 const record = {

@@ -7,6 +7,7 @@ import { LLM } from './llm_commands.mjs'
 import { PROMPT } from './prompt_commands.mjs'
 import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
 import { SESSION, fold } from './session_commands.mjs'
+import { TOOLS } from './tool_commands.mjs'
 import { Fault, assign, at, read, showResult, thrown } from './values.mjs'
 
 /** What an asynchronous operation answers: the awaitable, how its value is shown, and what the call answered. */
@@ -124,6 +125,7 @@ const OPERATIONS = {
   ...LLM,
   ...PROMPT,
   ...SESSION,
+  ...TOOLS,
   burst({ do: script }, frame) {
     if (!Array.isArray(script)) throw new Fault('a burst needs "do", a list of commands')
     const prefix = frame.at === undefined ? '' : `${frame.at}.`

@@ -39,6 +39,7 @@ function ofExecution(execution, ...rest) {
   return { fields, agent: execution.agent, signal: execution.signal, next }
 }
 
+const ofApproval = ({ agent, ...asked }) => ({ fields: asked, agent, signal: asked.signal })
 const ofValue = (args, value) => ({ fields: { arguments: args, value } })
 const ofResult = (args, result) => ({ fields: { arguments: args, result } })
 
@@ -136,6 +137,8 @@ export const KINDS = {
     waits: false,
     pass: () => UNSAID[kind],
   }),
+  guard: { name: 'tool/guard', reading: ofExecution, waits: false },
+  approval: { name: 'tool/approval', reading: ofApproval, waits: true, pass: () => 'unavailable' },
   run: { name: 'run', reading: bare, waits: true },
   undo: (of) => ({ name: 'undo', reading: () => ({ fields: { of } }), waits: true }),
   /** What may own something: `owns` is what the undos in it are told that they undo. */

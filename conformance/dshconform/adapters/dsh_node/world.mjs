@@ -14,6 +14,7 @@ import { Part, fail } from './functions.mjs'
 import { EVENTS, showFields } from './kinds.mjs'
 import { Places } from './places.mjs'
 import { openStream } from './streams.mjs'
+import { SuiteSettings } from './tool_commands.mjs'
 import { Fault, isAgent, nameOf, show, thrown } from './values.mjs'
 
 /** The parts in the order of mounting; a part waits for those it needs. */
@@ -61,13 +62,16 @@ export class World {
 
   /** Compose what `config` says; fails as the implementation does. */
   async open(config) {
-    const { without = [], bare = false, maxParallelToolCalls: _cap, prompt: _prompt, enforce = false, ...others } = config
+    const {
+      without = [], bare = false, maxParallelToolCalls: _cap, prompt: _prompt, enforce = false, settings, ...others
+    } = config
     const unknown = [...Object.keys(others), ...without.filter((part) => !(part in PARTS))]
     if (unknown.length > 0) throw new Fault(`this adapter cannot open a world with "${unknown[0]}"`)
     this.places = new Places(this)
     this.#observe()
     this.root.fiber._disposables.clear() // as the framework does: what observes it outlives a disposal of the root
     if (bare) return
+    if (settings !== undefined) await this.root.plugin(SuiteSettings)
     for (const [name, [part, options]] of Object.entries(PARTS)) {
       if (!without.includes(name)) await this.root.plugin(part, options(config))
     }

@@ -19,7 +19,7 @@ HELLO: Final[JsonMap] = {
     "protocol": PROTOCOL_VERSION,
     "implementation": {"name": "dshcore", "version": dshconform.__version__, "language": "python"},
     "profiles": ["core", "session", "tools", "prompt", "llm", "context", "reference"],
-    "features": ["ticks", "values", "diagnostics", "refusal", "enforcement", "todos", "services"],
+    "features": ["ticks", "values", "diagnostics", "refusal", "enforcement", "todos", "services", "approval"],
 }
 """What this adapter offers."""
 

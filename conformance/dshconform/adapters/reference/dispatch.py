@@ -16,6 +16,7 @@ from dshconform.adapters.reference.prompt_operations import PROMPT
 from dshconform.adapters.reference.scripts import mapping, read_commands
 from dshconform.adapters.reference.session_operations import SESSION
 from dshconform.adapters.reference.tools import TOOL_OPERATIONS
+from dshconform.adapters.reference.tools_operations import TOOLS_OPERATIONS
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import JsonMap
 
@@ -56,6 +57,7 @@ TABLE: Final[Mapping[str, Operation]] = {
     **CONTEXT_OPERATIONS,
     **LLM_OPERATIONS,
     **PROMPT,
+    **TOOLS_OPERATIONS,
     **KEPT,
     **ANSWERS,
 }

@@ -10,8 +10,16 @@ from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.kinds import Event
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import Json
+from dshcore.agent import AGENTS
 from dshcore.context import FIBER_STATUS, Context, Disposer, Fiber, Plugin, Receiver, ServiceKey, StatusChange
+from dshcore.llm import LLM
 from dshcore.scope import Layers, NamedTable, ScopeParentBinding, create_scope
+from dshcore.session import SESSIONS
+from dshcore.system_prompt import SYSTEM_PROMPT
+from dshcore.tools import TOOLS
+
+_PARTS: Final[tuple[ServiceKey[Any], ...]] = (SESSIONS, LLM, SYSTEM_PROMPT, TOOLS, AGENTS)
+"""The services of a composition; the suite makes all others."""
 
 T = TypeVar("T")
 
@@ -92,7 +100,7 @@ class Owners:
         self._names: Final[dict[int, tuple[object, str]]] = {}
         self._mounting: str | None = None
         self._keys: Final[dict[str, SuiteKey]] = {}
-        self._services: Final[dict[str, ServiceKey[Any]]] = {}
+        self._services: Final[dict[str, ServiceKey[Any]]] = {key.name: key for key in _PARTS}
         self._events: Final[dict[str, Event]] = {}
         self._targets: Final[dict[str, Receiver]] = {}
         self._labels: Final[dict[str, object]] = {}

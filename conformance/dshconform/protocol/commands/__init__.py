@@ -15,8 +15,17 @@ from dshconform.protocol.commands.operation import Operation
 from dshconform.protocol.commands.owners import OWNERS
 from dshconform.protocol.commands.prompt import PROMPT
 from dshconform.protocol.commands.session import SESSION
+from dshconform.protocol.commands.tools import TOOLS
 
-OPERATIONS: Final[Mapping[str, Operation]] = {**CORE, **SESSION, **OWNERS, **PROMPT, **LLM, **CONTEXT}
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    **CORE,
+    **SESSION,
+    **OWNERS,
+    **TOOLS,
+    **PROMPT,
+    **LLM,
+    **CONTEXT,
+}
 """Every operation, in the order of the protocol page."""
 
 __all__ = ["OPERATIONS", "Operation"]

@@ -27,7 +27,7 @@ class WorldConfig(Arguments, frozen=True, kw_only=True):
 
     `without` leaves parts out, `bare` all of them (profile `context`). `prompt` holds the options of prompt assembly;
     without it there are no built-in sections. `enforce` has the relations that every log keeps checked before an event
-    is accepted (feature `enforcement`).
+    is accepted (feature `enforcement`). `settings` is true where the user has any (feature `settings`).
     """
 
     without: list[Literal["loop", "agents", "sessions", "llm", "tools", "prompt"]] | UnsetType = UNSET
@@ -35,6 +35,7 @@ class WorldConfig(Arguments, frozen=True, kw_only=True):
     prompt: Json | UnsetType = UNSET
     bare: bool = False
     enforce: bool | UnsetType = UNSET
+    settings: Json | UnsetType = UNSET
 
 
 class WorldOpen(Arguments, frozen=True, kw_only=True):

@@ -31,6 +31,8 @@ NEVER: Final = {
     "filter": "no operation makes a receiver",
     "observer": "no operation observes dispatches",
     "default": "no operation dispatches",
+    "tool/guard": "the session of the tools has it",
+    "tool/approval": "the session of the tools has it",
 }
 """Kinds that no command of the core leads to, and why."""
 

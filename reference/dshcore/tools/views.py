@@ -1,0 +1,136 @@
+"""Views: how a call, or its logged result, is shown to people.
+
+A tool may make views of its own, by its presenters. They are for readers: nothing in the pipeline calls them. A view
+says by its `card` how it wants to be laid out; a reader that does not know the card shows the generic view.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from dshcore.json import Json, JsonObject, freeze
+
+CallKind: TypeAlias = Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "other"]
+
+
+class GenericCall(TypedDict, total=False):
+    """A call by its title, and whatever else there is to say; `kind` is `other` unless it says so."""
+
+    card: Literal["generic"]
+    title: str
+    kind: CallKind
+    rawInput: Any
+    content: Any
+    locations: Any
+
+
+class TerminalCall(TypedDict, total=False):
+    """A command that is run."""
+
+    card: Literal["terminal"]
+    title: str
+    description: str
+    cwd: str
+
+
+class DiffCall(TypedDict, total=False):
+    """Changes that are made."""
+
+    card: Literal["diff"]
+    title: str
+    diffs: Any
+    locations: Any
+
+
+class GenericResult(TypedDict, total=False):
+    """A result by its content."""
+
+    card: Literal["generic"]
+    title: str
+    content: Any
+
+
+class TerminalResult(TypedDict, total=False):
+    """What a command printed, and its exit code or the signal that ended it."""
+
+    card: Literal["terminal"]
+    title: str
+    output: str
+    exitCode: int
+    signal: str
+
+
+class DiffResult(TypedDict, total=False):
+    """Changes that were made."""
+
+    card: Literal["diff"]
+    title: str
+    diffs: Any
+
+
+class SearchResult(TypedDict, total=False):
+    """What was found: matches in `files`, or `paths`."""
+
+    card: Literal["search"]
+    shape: Literal["matches", "paths"]
+    title: str
+    files: Any
+    paths: Any
+    truncated: bool
+    total: int
+
+
+class ReadResult(TypedDict, total=False):
+    """Lines of a file."""
+
+    card: Literal["read"]
+    title: str
+    path: str
+    offset: int
+    lines: int
+    totalLines: int
+    lang: str
+    content: str
+
+
+class WebResult(TypedDict, total=False):
+    """What a search of the web found, or what was fetched from it."""
+
+    card: Literal["web"]
+    kind: Literal["search", "fetch"]
+    title: str
+    sources: Any
+    answer: str
+    url: str
+    statusCode: int
+    truncated: bool
+
+
+CallView: TypeAlias = GenericCall | TerminalCall | DiffCall
+"""How a call may be shown (PRESENT-VIEW-01)."""
+ResultView: TypeAlias = GenericResult | TerminalResult | DiffResult | SearchResult | ReadResult | WebResult
+"""How a result may be shown (PRESENT-VIEW-01)."""
+
+
+def generic_call(name: str, arguments: Json) -> GenericCall:
+    """Make the view of a call that no tool presents: its name, and the arguments as they are (PRESENT-CALL-03)."""
+    return {"card": "generic", "title": name, "rawInput": arguments}
+
+
+def generic_result(name: str, logged: Mapping[str, Json]) -> GenericResult:
+    """Make the view of a logged result that no tool presents (PRESENT-CALL-03)."""
+    return {"card": "generic", "title": name, "content": logged["content"]}
+
+
+def logged_result(data: Mapping[str, Any]) -> JsonObject:
+    """Answer what a presenter is given of a result: `{content, isError, meta?}`, and never the canonical value.
+
+    Args:
+        data: The data of a `tool/result` event.
+
+    Spec:
+        PRESENT-CALL-03
+    """
+    block = data["message"]["content"][0]
+    shown = {"content": block["content"], "isError": block.get("isError", False)}
+    read: JsonObject = freeze({**shown, "meta": data["meta"]} if "meta" in data else shown)
+    return read
