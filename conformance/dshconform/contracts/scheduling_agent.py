@@ -164,8 +164,6 @@ class SchedulingAgent(AbstractAgent):
 
     def _enter(self, owed: Clauses = ()) -> Clauses:
         clauses = AbstractAgent._enter(self, owed or self.owed)  # noqa: SLF001 - its own base; slots spoil `super()`
-        # in later requests a message must be the one that it was: to say more of each again costs more than the calls
-        self.history = [{"$bind": f"said {at}"} for at in range(len(self.history))]
         self.asking, self.finished, self.owed = [], False, ()
         return clauses
 
