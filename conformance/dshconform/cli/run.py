@@ -20,7 +20,7 @@ from dshconform.spec.specification import UnknownClause, load_specification
 @click.option("--clause", "clauses", multiple=True, help="Only checks that cite this clause; repeatable.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="All choices follow from it.")
 @click.option(
-    "--examples", type=click.IntRange(min=1), default=200, show_default=True, help="Worlds that each machine opens."
+    "--examples", type=click.IntRange(min=1), default=120, show_default=True, help="Worlds that each machine opens."
 )
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the report there.")
 @click.pass_context

@@ -26,7 +26,7 @@ from dshconform.scenarios.macros import shorten
 from dshconform.trace.compare import NO_ROWS, Alignment
 from dshconform.trace.pattern import Difference
 
-BYTES: Final = 240
+BYTES: Final = 400
 """Choices of one example; a command takes about five."""
 
 REPLAYS: Final = 400
@@ -49,7 +49,7 @@ class MachineCheck:
     """
 
     model_type: type[Model]
-    commands: int = 50
+    commands: int = 80
 
     @property
     def name(self) -> str:
