@@ -6,7 +6,8 @@ objects become `JsonObject`, arrays become tuples. A part that is frozen already
 What JSON cannot carry without loss is refused, not repaired: NaN and the infinities, negative zero, integers that a
 double cannot hold, keys that are no text, every class but the plain containers and scalars, values that contain
 themselves. Numbers are IEEE doubles, and a double has one form here: whole numbers are ``int`` up to where ECMAScript
-starts to write an exponent (1e21), all others ``float``.
+starts to write an exponent (1e21), all others ``float``. Texts are UTF-16 units, and one has one form here: two halves
+of a character that stand side by side are that character, a half alone stays what it is.
 
 Nesting is bounded by memory alone. The first levels are walked by recursion, which is fast, everything below with a
 stack of its own. msgspec encodes and decodes; where it gives up (depth, lone surrogates), `json_text` takes over.
@@ -18,9 +19,10 @@ Spec:
 # Values of any class are walked here, so that much is of unknown type on purpose.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import copysign, isfinite
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, overload
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeGuard, overload
 
 import msgspec
 
@@ -64,6 +66,10 @@ else:  # a recursive alias cannot be checked at run time: one level is enough th
             return freeze, (dict(self),)
 
 
+MAX_SAFE_INTEGER: Final = 2**53 - 1
+"""The largest integer up to which doubles hold every integer."""
+
+
 class NotJson(DshError, TypeError):
     """A value that JSON cannot carry without loss.
 
@@ -79,6 +85,7 @@ class NotJson(DshError, TypeError):
         self.path = tuple(path)
 
 
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _EXACT = 2**53
 _EXPONENT_FROM = 10**21  # ECMAScript writes larger numbers with an exponent
 _RECURSIVE_DEPTH = 64
@@ -194,6 +201,11 @@ def is_array(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
+def is_text(value: object) -> TypeGuard[str]:
+    """Return whether a value is a text that is not empty."""
+    return isinstance(value, str) and value != ""
+
+
 def is_finite(value: object) -> TypeGuard[int | float]:
     """Return whether a value is a number that a double can hold; a boolean is none."""
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -221,7 +233,9 @@ class _Misplaced(Exception):  # internal: collects the path while the walk unwin
 def _freeze(value: Any, levels: int) -> Any:  # noqa: ANN401 - any JSON
     """Walk one level; the scalars are told apart inside the loops because a call for each doubles the cost."""
     kind: type[Any] = type(value)
-    if kind is str or value is None or kind is bool or kind is JsonObject:
+    if kind is str:
+        return value if value.isascii() else _text(value)
+    if value is None or kind is bool or kind is JsonObject:
         return value
     if kind is int or kind is float:
         return _number(value)
@@ -234,8 +248,12 @@ def _freeze(value: Any, levels: int) -> Any:  # noqa: ANN401 - any JSON
             for key, member in value.items():
                 if type(key) is not str:
                     _refuse_key(key)
+                if not key.isascii():
+                    key = _text(key)  # noqa: PLW2901 - the key as it is kept
                 kind = type(member)
-                if kind is str or member is None or kind is bool or kind is JsonObject:
+                if kind is str:
+                    members[key] = member if member.isascii() else _text(member)
+                elif member is None or kind is bool or kind is JsonObject:
                     members[key] = member
                 elif kind is int or kind is float:
                     members[key] = _number(member)
@@ -251,7 +269,9 @@ def _freeze(value: Any, levels: int) -> Any:  # noqa: ANN401 - any JSON
         try:
             for item in value:
                 kind = type(item)
-                if kind is str or item is None or kind is bool or kind is JsonObject:
+                if kind is str:
+                    add(item if item.isascii() else _text(item))
+                elif item is None or kind is bool or kind is JsonObject:
                     add(item)
                 elif kind is int or kind is float:
                     add(_number(item))
@@ -290,7 +310,9 @@ def _freeze_deep(value: Any) -> Any:  # noqa: ANN401 - any JSON
                 if type(out) is dict and type(key) is not str:
                     _refuse_key(key)
                 kind = type(member)
-                if kind is str or member is None or kind is bool or kind is JsonObject:
+                if kind is str:
+                    _put(out, key, member if member.isascii() else _text(member))
+                elif member is None or kind is bool or kind is JsonObject:
                     _put(out, key, member)
                 elif kind is int or kind is float:
                     _put(out, key, _number(member))
@@ -313,7 +335,7 @@ def _freeze_deep(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 def _put(out: Any, key: Any, member: object) -> None:  # noqa: ANN401 - dict or list
     if type(out) is dict:
-        out[key] = member
+        out[key if key.isascii() else _text(key)] = member
     else:
         out.append(member)
 
@@ -322,6 +344,13 @@ def _object(members: dict[str, Any]) -> JsonObject:
     frozen: Any = dict.__new__(JsonObject)  # type: ignore[type-var]  # the type checkers see a mapping
     dict.update(frozen, members)  # past the writers that refuse
     return frozen  # type: ignore[no-any-return]  # a JsonObject
+
+
+def _text(text: str) -> str:
+    """Return the one form that a text has here: halves of a character that meet are that character."""
+    if _PAIR.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _number(value: float) -> int | float:
@@ -334,7 +363,7 @@ def _number(value: float) -> int | float:
         except OverflowError:
             double = None
         if double is None or int(double) != value:
-            raise _Misplaced(f"the integer {_shown(value)} is not a number that a double can hold")
+            raise _Misplaced(f"the integer {abridged(value)} is not a number that a double can hold")
         return value if abs(value) < _EXPONENT_FROM else double
     if not isfinite(value):
         raise _Misplaced(f"{value} is not a JSON number")
@@ -344,14 +373,15 @@ def _number(value: float) -> int | float:
 
 
 def _refuse_key(key: object) -> NoReturn:
-    raise _Misplaced(f"the key {_shown(key)} of class {type(key).__name__} is not text", in_key=True)
+    raise _Misplaced(f"the key {abridged(key)} of class {type(key).__name__} is not text", in_key=True)
 
 
 def _not_plain(value: object) -> str:
     return f"a value of class {type(value).__name__} is not JSON: convert it to plain dicts, lists and scalars first"
 
 
-def _shown(value: object) -> str:
+def abridged(value: object) -> str:
+    """Return how Python writes a value, cut where it is long, for the text of a refusal. Never raises."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - the refusal matters, not the value's own code

@@ -9,12 +9,13 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Growing(list[T]):
-    """A list that only grows. What `distinct` has found out about its items stays with it."""
+    """A list that only grows. What `distinct` and `mapped` have found out about its items stays with it."""
 
-    __slots__ = ("_first_places",)
+    __slots__ = ("_first_places", "_mapped")
 
     def __init__(self) -> None:
         super().__init__()
+        self._mapped: dict[Callable[[T], T], Growing[T]] = {}
         self._first_places: dict[Callable[[T], Hashable], tuple[int, dict[Hashable, int]]] = {}
 
     def first_places(self, of: Callable[[T], Hashable]) -> dict[Hashable, int]:
@@ -28,6 +29,12 @@ class Growing(list[T]):
             places.setdefault(of(self[place]), place)
         self._first_places[of] = (len(self), places)
         return places
+
+    def mapped(self, change: Callable[[T], T]) -> "Growing[T]":
+        """Answer what a function makes of the items, each of them made once; functions that are equal are one."""
+        made = self._mapped.setdefault(change, Growing())
+        made.extend(change(self[place]) for place in range(len(made), len(self)))
+        return made
 
 
 @final
@@ -76,6 +83,21 @@ class Prefix(Sequence[T_co]):
         if not isinstance(items, Growing):
             return frozenset(map(of, self))
         return frozenset(value for value, place in items.first_places(of).items() if place < self._length)
+
+    def mapped(self, change: Callable[[T_co], T_co]) -> "Prefix[T_co]":
+        """Answer what a function makes of the items, as a view.
+
+        Over a `Growing` list that costs as many steps as there are items that are new since the last time.
+
+        Args:
+            change: The function; hashable, equal to the one of the last time, and of the item alone.
+        """
+        items: list[Any] = self._items
+        if not isinstance(items, Growing):
+            return Prefix([change(item) for item in self])
+        view = Prefix(items.mapped(change))
+        view._length = self._length
+        return view
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, (str, bytes)):

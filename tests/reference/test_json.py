@@ -263,6 +263,26 @@ def test_lone_surrogates_are_written_escaped() -> None:
     assert decode('"\ud800"') == "\ud800"
 
 
+@pytest.mark.parametrize("depth", [0, 1, 100])
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("\ud83d\ude00", "\U0001f600"),
+        ("a\ud83d\ud83d\ude00\ude00é", "a\ud83d\U0001f600\ude00é"),
+        ("\ude00\ud83d", "\ude00\ud83d"),
+    ],
+)
+def test_halves_of_a_character_that_meet_are_that_character(text: str, form: str, depth: int) -> None:
+    """LOG-JSON-06: so that what is written can be read again as it was, in texts and in keys."""
+    for wrap in (lambda inner: [inner], lambda inner: {"a": inner}):
+        frozen = freeze(nested(depth, wrap, text))
+        assert frozen == freeze(nested(depth, wrap, form))
+        assert decode(encode(frozen)) == frozen
+        frozen = freeze(nested(depth, wrap, {text: 1}))
+        assert frozen == freeze(nested(depth, wrap, {form: 1}))
+        assert decode(encode(frozen)) == frozen
+
+
 def test_space_between_tokens_means_nothing() -> None:
     text = ' { "a" : [ 1 , true , [ ] ] ,\r\n\t"b" : { } , "c" : { "d" : null } } '
     assert json_text.read(text) == {"a": [1, True, []], "b": {}, "c": {"d": None}}

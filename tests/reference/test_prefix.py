@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,3 +77,28 @@ def test_each_item_of_a_growing_list_is_looked_at_once() -> None:
         assert Prefix(growing).distinct(note) == {True}
         assert Prefix(growing).distinct(note) == {True}
     assert looked_at == [0, 1, 2]
+
+
+def test_each_item_of_a_growing_list_is_mapped_once() -> None:
+    """By functions that are equal; what was appended behind a view does not show in what was made of it."""
+    made: list[int] = []
+
+    @dataclass(frozen=True)
+    class Plus:
+        number: int
+
+        def __call__(self, item: int) -> int:
+            made.append(item)
+            return item + self.number
+
+    items: Growing[int] = Growing()
+    items.extend([1, 2])
+    early = Prefix(items)
+    items.append(3)
+    assert Prefix(items).mapped(Plus(1)) == [2, 3, 4]
+    assert early.mapped(Plus(1)) == [2, 3]
+    items.append(4)
+    assert Prefix(items).mapped(Plus(1)) == [2, 3, 4, 5]
+    assert made == [1, 2, 3, 4]
+    assert Prefix(items).mapped(Plus(2)) == [3, 4, 5, 6]
+    assert Prefix([1, 2]).mapped(Plus(3)) == [4, 5]

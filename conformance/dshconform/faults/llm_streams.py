@@ -389,7 +389,9 @@ FAILURE_FAULTS: Final[tuple[Fault, ...]] = (
         "LERR-NORM-02",
         "The code of an error that is none of the harness's becomes that of the failure.",
         edit(
-            failures, "normalise", ('error.code if isinstance(error, DshError) else ""', 'getattr(error, "code", "")')
+            failures,
+            "normalise",
+            ('_code_of(error) if isinstance(error, DshError) else ""', 'getattr(error, "code", "")'),
         ),
     ),
     Fault(

@@ -12,19 +12,19 @@ SESSION_ENFORCEMENT_FAULTS: Final[tuple[Fault, ...]] = (
         "turns-may-be-skipped",
         "INV-TURN-01",
         "With enforcement a turn may have any number.",
-        edit(Position, "broken_by", ("if turn != self.next_turn:", "if False:")),
+        edit(Position, "broken_by", ("if not _is(turn, self.next_turn):", "if False:")),
     ),
     Fault(
         "turns-may-nest",
         "INV-TURN-02",
         "With enforcement any turn may be ended.",
-        edit(Position, "broken_by", ('"turn/end":\n            if turn', '"turn/end":\n            if False and turn')),
+        edit(Position, "broken_by", ('"turn/end":\n            if not', '"turn/end":\n            if False and not')),
     ),
     Fault(
         "steps-may-be-skipped",
         "INV-STEP-01",
         "With enforcement a step may have any number.",
-        edit(Position, "broken_by", ("if step != self.next_step:", "if False:")),
+        edit(Position, "broken_by", ("if not _is(step, self.next_step):", "if False:")),
     ),
     Fault(
         "anything-between-steps",

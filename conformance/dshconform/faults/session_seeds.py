@@ -87,7 +87,7 @@ SESSION_SEED_FAULTS: Final[tuple[Fault, ...]] = (
         "empty-ids-pass",
         "SEED-MSG-01",
         "A message of a seed may have an empty id.",
-        edit(shapes, "_message_problem", ('not _is_text(message.get("id"))', 'not isinstance(message.get("id"), str)')),
+        edit(shapes, "_message_problem", ('not is_text(message.get("id"))', 'not isinstance(message.get("id"), str)')),
     ),
     Fault(
         "any-source-is-a-model",
@@ -115,7 +115,7 @@ SESSION_SEED_FAULTS: Final[tuple[Fault, ...]] = (
             shapes,
             "_message_problem",
             (
-                'not _is_text(member(message.get("source"), "kind"))',
+                'not is_text(member(message.get("source"), "kind"))',
                 'member(message.get("source"), "kind") not in ("user", "model", "tool")',
             ),
         ),

@@ -17,7 +17,7 @@ from dshcore.agent_loop.agent import DrivenAgent
 from dshcore.cancel_signal import CancelSignal
 from dshcore.errors import describe
 from dshcore.host import host_is_cancelling
-from dshcore.json import Json, JsonObject, same
+from dshcore.json import MAX_SAFE_INTEGER, Json, JsonObject, same
 from dshcore.llm import (
     BlockAssembler,
     CallConfig,
@@ -33,7 +33,6 @@ from dshcore.session import Session, canonical_header, header_equals
 
 _log: Final = logging.getLogger(__name__)
 
-_MAX_SAFE_INTEGER: Final = 2**53 - 1
 _NO_ADAPTER: Final = "NO_ADAPTER"
 _FAILURES: Final = frozenset({"error", "aborted"})
 
@@ -69,7 +68,7 @@ def check_max_tokens(value: object) -> None:
     Spec:
         REQ-MAXTOK-01, REQ-MAXTOK-03
     """
-    if value is not UNSET and not (type(value) is int and 0 < value <= _MAX_SAFE_INTEGER):
+    if value is not UNSET and not (type(value) is int and 0 < value <= MAX_SAFE_INTEGER):
         raise InvalidMaxTokens(value)
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context, Disposer
-from dshcore.json import JsonObject, freeze
+from dshcore.json import JsonObject, abridged, freeze, is_array
 from dshcore.llm.calls import GenerateOptions
 from dshcore.llm.failures import LlmError
 
@@ -36,7 +36,11 @@ class ResolvesModels(Protocol):
     """Knows the properties of its models."""
 
     def resolve(self, provider: str, model: str, signal: CancelSignal | None) -> Awaitable[Mapping[str, object]]:
-        """Answer ``{provider, id, name}`` of exactly this model, and what else is known of it."""
+        """Answer ``{provider, id, name}`` of exactly this model, and what else is known of it.
+
+        Cancellation:
+            That of the task which asks. The signal is aborted when the turn is: the look-up should end soon then.
+        """
         ...
 
 
@@ -45,7 +49,11 @@ class ListsModels(Protocol):
     """Knows which models there are."""
 
     def models(self, provider: str) -> Awaitable[Sequence[Mapping[str, object]]]:
-        """Answer ``{provider, id, name}`` for each."""
+        """Answer ``{provider, id, name}`` for each.
+
+        Cancellation:
+            That of the task which asks.
+        """
         ...
 
 
@@ -237,6 +245,8 @@ class Registration:
         Spec:
             ADAPTER-REG-02, ADAPTER-REG-03
         """
+        if not is_array(providers):
+            raise LlmError(f"adapter providers must be a list of names, not {abridged(providers)}", _INVALID)
         routes: dict[str, Route] = {}
         for provider in providers:
             if not provider:

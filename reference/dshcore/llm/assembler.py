@@ -22,7 +22,7 @@ from typing import Final, assert_never
 from msgspec import UNSET, UnsetType
 
 from dshcore.errors import DshError
-from dshcore.json import Json, JsonObject, encode, freeze, is_array, is_object
+from dshcore.json import Json, JsonObject, abridged, encode, freeze, is_array, is_object, is_text
 from dshcore.llm.chunks import (
     CHUNKS,
     BlockEnd,
@@ -88,12 +88,13 @@ class BlockAssembler:
         """Take in the next chunk.
 
         Raises:
-            AssemblyError: A chunk of a type that does not exist.
+            AssemblyError: A chunk of a type that does not exist, or that is no object.
             Unreadable: A chunk whose members are not those of its type.
 
         Spec:
             CHUNK-UNKNOWN-01
         """
+        _check_object(chunk)
         reading = CHUNKS.read(chunk)
         match reading:
             case BlockStart(index=index, block_type=type_):
@@ -142,14 +143,17 @@ class BlockAssembler:
             model: The model of the request.
 
         Raises:
-            AssemblyError: A block is open whose type only an end can complete.
+            AssemblyError: A block is open whose type only an end can complete, or a tool call of the message is one
+                that no result could answer.
 
         Spec:
-            ASM-OPEN-01, ASM-MAXTOK-01, ASM-REPLAY-01, ASM-REPLAY-02, ASM-REPLAY-03
+            ASM-OPEN-01, ASM-OPEN-02, ASM-MAXTOK-01, ASM-REPLAY-01, ASM-REPLAY-02, ASM-REPLAY-03
         """
         emitted = self._complete_blocks()
         cut = self.finish.get("kind") == "max-tokens"
         kept = [at for at, block in enumerate(emitted) if not (cut and block.get("type") == "tool-call")]
+        for at in kept:
+            _check_call(emitted[at])
         return assistant_message(
             [emitted[at] for at in kept],
             provider=provider,
@@ -214,6 +218,28 @@ class BlockAssembler:
         response = {"response": envelope["response"]} if "response" in envelope else {}
         aligned: Json = freeze({**response, "blocks": [blocks[at] for at in kept]})
         return aligned  # ASM-REPLAY-03
+
+
+def _check_object(chunk: object) -> None:
+    """Refuse a chunk that is none: adapters deliver what they like, and nobody has looked at it (CHUNK-PASS-01)."""
+    if not is_object(chunk):
+        raise AssemblyError(f"a chunk must be an object, not {abridged(chunk)}")
+
+
+def _check_call(block: JsonObject) -> None:
+    """Refuse a tool call that cannot be run, or whose result could not be logged under its id (ASM-OPEN-02)."""
+    if block.get("type") != "tool-call":
+        return
+    if not is_text(block.get("id")):
+        raise AssemblyError(
+            f"cannot assemble tool call with id {abridged(block.get('id'))}: a non-empty text is needed"
+        )
+    for name in ("name", "arguments"):
+        if not isinstance(block.get(name), str):
+            raise AssemblyError(
+                f"cannot assemble tool call {abridged(block['id'])} with {name} {abridged(block.get(name))}: "
+                "a text is needed"
+            )
 
 
 def _has_substance(block: JsonObject) -> bool:

@@ -1,9 +1,11 @@
 """One attempt: from a request to the chunks of its adapter, with failures turned into a terminal finish."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Final
+from functools import wraps
+from typing import Final, ParamSpec
 
 from dshcore.json import JsonObject, freeze
 from dshcore.llm.adapters import AdapterRegistry, ModelAdapter, Route
@@ -11,6 +13,8 @@ from dshcore.llm.calls import CallConfig, GenerateOptions
 from dshcore.llm.failures import ABORTED_CODE, LlmError, normalise
 from dshcore.llm.models import complete, resolve_model
 from dshcore.prefix import Prefix
+
+P = ParamSpec("P")
 
 _NO_SOURCE: Final = freeze({})
 
@@ -27,6 +31,79 @@ class Binding:
     config: CallConfig
 
 
+class _OneAtATime(AsyncIterator[JsonObject]):
+    """A stream that does what is asked of it in the order in which it was asked.
+
+    A generator refuses whoever comes while a pull is pending: a close would fail, and leave the adapter open.
+
+    Args:
+        chunks: What delivers the chunks.
+
+    Spec:
+        STREAM-CLOSE-01
+    """
+
+    __slots__ = ("_busy", "_chunks", "_waiting")
+
+    def __init__(self, chunks: AsyncGenerator[JsonObject, None]) -> None:
+        self._chunks = chunks
+        self._busy = False
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def __anext__(self) -> JsonObject:
+        await self._turn()
+        try:
+            return await anext(self._chunks)
+        finally:
+            self._leave()
+
+    async def aclose(self) -> None:
+        """End the stream; a pull that is pending gets its chunk first."""
+        await self._turn()
+        try:
+            await self._chunks.aclose()
+        finally:
+            self._leave()
+
+    async def _turn(self) -> None:
+        if self._busy:
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except BaseException:
+                if not turn.cancel() and not turn.cancelled():  # its turn had come already
+                    self._pass_on()
+                raise
+        self._busy = True
+
+    def _leave(self) -> None:
+        """Hand the turn on, when whoever waits for what has just ended was told of it."""
+        if not self._waiting:
+            self._busy = False
+        elif not (loop := self._waiting[0].get_loop()).is_closed():
+            loop.call_soon(self._pass_on)
+
+    def _pass_on(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._busy = False
+
+
+def _one_at_a_time(
+    generator: Callable[P, AsyncGenerator[JsonObject, None]],
+) -> Callable[P, AsyncIterator[JsonObject]]:
+    @wraps(generator)
+    def queued(*args: P.args, **kwargs: P.kwargs) -> AsyncIterator[JsonObject]:
+        return _OneAtATime(generator(*args, **kwargs))
+
+    return queued
+
+
+@_one_at_a_time
 async def attempt(
     registry: AdapterRegistry, request: GenerateOptions, binding: Binding | None
 ) -> AsyncGenerator[JsonObject, None]:
@@ -80,6 +157,15 @@ async def attempt(
 async def close_stream(stream: AsyncIterator[JsonObject]) -> None:
     """Tell a stream that its consumer stops before its end.
 
+    Args:
+        stream: What was pulled from. A pull that is still pending gets its chunk first; later ones get the end.
+
+    Raises:
+        Exception: What closing the adapter's iterator raised.
+
+    Cancellation:
+        Delivered to the closing of the adapter's iterator, which is not tried again.
+
     Spec:
         STREAM-CLOSE-01, CANCEL-STREAM-04
     """
@@ -117,9 +203,20 @@ def _without_foreign_replay(
     foreign = {maker for maker in makers if isinstance(maker, str) and not registry.serves(maker, adapter)}
     if not foreign:
         return request
-    return request.copy(
-        messages=tuple(_without_state(message) if _state_of(message) in foreign else message for message in messages)
-    )
+    without = _WithoutState(frozenset(foreign))
+    if isinstance(messages, Prefix):  # what was taken off for one request is off for the next one too
+        return request.copy(messages=messages.mapped(without))
+    return request.copy(messages=tuple(map(without, messages)))
+
+
+@dataclass(frozen=True, slots=True)
+class _WithoutState:
+    """Takes the replay state of some makers off a message. Two that are made alike are equal: see `Prefix.mapped`."""
+
+    makers: frozenset[str]
+
+    def __call__(self, message: JsonObject) -> JsonObject:
+        return _without_state(message) if _state_of(message) in self.makers else message
 
 
 def _state_of(message: JsonObject) -> str | None:

@@ -1,6 +1,7 @@
 """What is asked of a model: the configuration of a call, and the request that carries it."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakSet
 
@@ -10,18 +11,24 @@ from msgspec import UNSET, UnsetType
 from dshcore.cancel_signal import CancelSignal
 from dshcore.errors import DshError
 from dshcore.ids import ReasoningEffortId, SessionId
-from dshcore.json import Json, JsonObject, freeze
+from dshcore.json import Json, JsonObject, abridged, freeze, is_array
 from dshcore.prefix import Prefix
 
 Purpose: TypeAlias = Literal["compaction", "session-title"]
 """What an auxiliary call is for."""
 
 
+class InvalidCallConfig(DshError, TypeError):
+    """A configuration that no call can have."""
+
+    default_code = "INVALID_CALL_CONFIG"
+
+
 class CallConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The configuration of a call. Two are equal when all members are; an absent ``stop`` is not an empty one.
 
-    Members that are `UNSET` are absent. The values are not checked here: what may be proposed is the business of
-    whoever proposes, what a model takes is its adapter's.
+    Members that are `UNSET` are absent. Whether ``stop`` is a list is all that is checked here: what may be proposed is
+    the business of whoever proposes, what a model takes is its adapter's.
 
     Attributes:
         provider: The route; an empty text where none was chosen yet.
@@ -30,6 +37,9 @@ class CallConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
         temperature: Sampling temperature.
         max_tokens: Ceiling of the response.
         stop: Texts that end the response.
+
+    Raises:
+        InvalidCallConfig: ``stop`` is no list.
 
     Spec:
         CALL-CONFIG-02
@@ -44,6 +54,10 @@ class CallConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
     def __post_init__(self) -> None:
         if self.stop is not UNSET:  # whatever list it came as: a configuration is detached from its maker's
+            if not is_array(self.stop):
+                raise InvalidCallConfig(
+                    f"stop must be a list of texts, not {abridged(self.stop)}: leave it out for none"
+                )
             msgspec.structs.force_setattr(self, "stop", tuple(self.stop))
 
     @classmethod
@@ -137,24 +151,52 @@ class GenerateOptions:
             )
         object.__setattr__(self, name, value)
 
+    def __delattr__(self, name: str) -> None:
+        if self._frozen:
+            raise FrozenRequest(f"cannot delete {name} of a frozen request: build another one")
+        raise AttributeError(f"cannot delete {name} of a request: set it to None where it is to be absent")
+
+    def __copy__(self) -> "GenerateOptions":
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "GenerateOptions":
+        """Copy the parts that can change; the signal is the same one, which stays live (FREEZE-DEEP-02)."""
+        copied = GenerateOptions(
+            self.config,
+            self.messages if self.frozen else deepcopy(self.messages, memo),
+            system=self.system,
+            tools=self.tools if self.frozen else deepcopy(self.tools, memo),
+            signal=self.signal,
+            session_id=self.session_id,
+            purpose=self.purpose,
+        )
+        return copied.freeze() if self.frozen else copied
+
     @property
     def frozen(self) -> bool:
         """Whether the request can no longer be changed."""
         return self._frozen
 
     def freeze(self) -> "GenerateOptions":
-        """Make the request immutable, in place: its members and their order; what they are made of cannot change.
+        """Make the request immutable, in place: its members, their order, and the JSON that they are made of.
+
+        The request is the same one; messages and tools that were made of plain containers are frozen copies of them.
 
         Returns:
             The request itself.
 
+        Raises:
+            NotJson: A message or a tool is not lossless JSON. The request can still be changed.
+
         Spec:
             FREEZE-DEEP-01, FREEZE-DEEP-02
         """
-        if not isinstance(self.messages, Prefix):  # a prefix is a view of history, which only grows
-            self.messages = tuple(self.messages)
-        if self.tools is not None:
-            self.tools = tuple(self.tools)
+        messages, tools = self.messages, self.tools
+        if not isinstance(messages, Prefix):  # a prefix is a view of history, which is frozen and only grows
+            messages = tuple(freeze(message) for message in messages)
+        if tools is not None:
+            tools = tuple(freeze(tool) for tool in tools)
+        self.messages, self.tools = messages, tools
         object.__setattr__(self, "_frozen", True)
         return self
 

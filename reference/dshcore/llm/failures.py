@@ -4,19 +4,14 @@ The facts are JSON: ``message``, ``code`` and, where known, ``status``, ``provid
 """
 
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import Final
 
 from dshcore.errors import DshError, error_chain, message_of
-from dshcore.json import Json, JsonObject, freeze, is_object
+from dshcore.json import Json, JsonObject, freeze, is_finite, is_object, is_text
 
 UNKNOWN_CODE: Final = "UNKNOWN"
 ABORTED_CODE: Final = "ABORTED"
 _NO_MESSAGE: Final = "LLM adapter failed"
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != ""
 
 
 def _is_status(value: object) -> bool:
@@ -24,16 +19,16 @@ def _is_status(value: object) -> bool:
 
 
 def _is_delay(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) and value > 0
+    return is_finite(value) and value > 0
 
 
 # LERR-FIELDS-01, LERR-TURN-02: fact, whether it must be there, its check, what the refusal calls it; in this order
 _FACTS: Final[tuple[tuple[str, bool, Callable[[object], bool], str], ...]] = (
-    ("message", True, _is_text, "a non-empty string"),
-    ("code", True, _is_text, "a non-empty string"),
+    ("message", True, is_text, "a non-empty string"),
+    ("code", True, is_text, "a non-empty string"),
     ("status", False, _is_status, "an integer from 100 through 599"),
     ("providerRetryAfterMs", False, _is_delay, "a positive finite number"),
-    ("requestId", False, _is_text, "a non-empty string"),
+    ("requestId", False, is_text, "a non-empty string"),
 )
 
 
@@ -79,7 +74,7 @@ class LlmError(DshError):
         optional = {"status": status, "providerRetryAfterMs": provider_retry_after_ms, "requestId": request_id}
         given = {name: value for name, value in optional.items() if value is not None}
         self.failure: JsonObject = _checked_facts({"message": message, "code": code, **given})
-        super().__init__(message, code=code)
+        super().__init__(self.failure["message"], code=self.failure["code"])
 
     @classmethod
     def from_facts(cls, facts: Json) -> "LlmError":
@@ -101,7 +96,16 @@ def _checked_facts(facts: Mapping[str, object]) -> JsonObject:
     wrong = _first_wrong(facts)
     if wrong is not None:
         raise InvalidLlmError(f"LlmError {wrong}")
-    return freeze({name: facts[name] for name, *_ in _FACTS if name in facts})
+    return freeze({name: _plain(facts[name]) for name, *_ in _FACTS if name in facts})
+
+
+def _plain(fact: object) -> object:
+    """Return a fact without the class that somebody's enumeration gave it: facts are JSON."""
+    if isinstance(fact, str):
+        return str.__str__(fact)
+    if isinstance(fact, int):
+        return int(fact)
+    return float(fact) if isinstance(fact, float) else fact
 
 
 def _first_wrong(facts: Mapping[str, object]) -> str | None:
@@ -115,7 +119,7 @@ def normalise(error: BaseException) -> JsonObject:
     """Return the facts of an error that an adapter raised.
 
     Facts that the error carries are taken if they are well-formed and agree with its code. Otherwise its message
-    counts, and its code if it is an error of the harness: the codes of others mean nothing here.
+    counts, and its code if it is an error of the harness: the codes of others mean nothing here. Never raises.
 
     Spec:
         LERR-NORM-01, LERR-NORM-02
@@ -123,8 +127,16 @@ def normalise(error: BaseException) -> JsonObject:
     facts = _carried_facts(error)
     if facts is not None:
         return facts
-    code = error.code if isinstance(error, DshError) else ""
+    code = _code_of(error) if isinstance(error, DshError) else ""
     return freeze({"message": message_of(error) or _NO_MESSAGE, "code": code or UNKNOWN_CODE})
+
+
+def _code_of(error: DshError) -> str:
+    try:
+        code: object = error.code
+    except Exception:  # noqa: BLE001 - a code that cannot be read is none
+        return ""
+    return str.__str__(code) if is_text(code) else ""
 
 
 def _carried_facts(error: BaseException) -> JsonObject | None:

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from dshcore.errors import DshError
 from dshcore.ids import CallId, mint_message_id
-from dshcore.json import Json, JsonObject, freeze, is_object
+from dshcore.json import Json, JsonObject, abridged, freeze, is_object
 
 _ROLES = ("system", "user", "assistant")
 
@@ -86,16 +86,20 @@ def import_message(value: Mapping[str, object]) -> JsonObject:
     message = freeze(value)
     id_ = message.get("id")
     if not isinstance(id_, str) or not id_:
-        raise MalformedMessage(f"a message needs a non-empty text as id, not {id_!r}: make new ones with user_message")
+        raise MalformedMessage(
+            f"a message needs a non-empty text as id, not {abridged(id_)}: make new ones with user_message"
+        )
     if message.get("role") not in _ROLES:
         raise MalformedMessage(
-            f'message "{id_}" needs one of the roles {", ".join(_ROLES)}, not {message.get("role")!r}'
+            f'message "{id_}" needs one of the roles {", ".join(_ROLES)}, not {abridged(message.get("role"))}'
         )
     if not isinstance(message.get("content"), tuple):
-        raise MalformedMessage(f'message "{id_}" needs an array of blocks as content, not {message.get("content")!r}')
+        raise MalformedMessage(
+            f'message "{id_}" needs an array of blocks as content, not {abridged(message.get("content"))}'
+        )
     source = message.get("source")
     if not is_object(source) or not isinstance(source.get("kind"), str):
-        raise MalformedMessage(f'message "{id_}" needs an object with a kind as source, not {source!r}')
+        raise MalformedMessage(f'message "{id_}" needs an object with a kind as source, not {abridged(source)}')
     return message
 
 

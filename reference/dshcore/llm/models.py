@@ -9,12 +9,11 @@ from msgspec import UNSET
 
 from dshcore.cancel_signal import CancelSignal
 from dshcore.ids import ReasoningEffortId
-from dshcore.json import Json, JsonObject, freeze, is_array, is_object
+from dshcore.json import MAX_SAFE_INTEGER, Json, JsonObject, freeze, is_array, is_object, is_text
 from dshcore.llm.adapters import ListsModels, ResolvesModels, Route
 from dshcore.llm.calls import CallConfig
 from dshcore.llm.failures import LlmError
 
-_MAX_SAFE_INTEGER: Final = 2**53 - 1
 _NAMED: Final = ("id", "name", "description")
 _LISTED: Final = ("provider", *_NAMED, "inputModalities")
 _RESOLVED: Final = (*_LISTED, "context", "defaultMaxTokens", "reasoning")
@@ -46,14 +45,18 @@ async def resolve_model(route: Route, model: str, signal: CancelSignal | None) -
         LlmError: The answer is not what it may be; the code tells which part.
         Exception: What the adapter raised.
 
+    Cancellation:
+        Delivered to the adapter's look-up.
+
     Spec:
         ADAPTER-RESOLVE-01, CALL-PREP-04
     """
     provider = route.provider
     if not isinstance(route.adapter, ResolvesModels):
         return ResolvedModel(freeze({"provider": provider, "id": model, "name": model}), None, None, (), None)
-    info = _known(await route.adapter.resolve(provider, model, signal), _RESOLVED)
+    answer: object = await route.adapter.resolve(provider, model, signal)
     subject = f'for provider "{provider}" model "{model}"'
+    info = _known(answer if is_object(answer) else {}, _RESOLVED)
     if not _is_entry(info, provider) or info["id"] != model:
         raise LlmError(f"adapter returned invalid exact model metadata {subject}", "INVALID_MODEL_INFO")
     context: JsonObject | None = None
@@ -83,12 +86,17 @@ async def list_models(route: Route) -> tuple[JsonObject, ...]:
         LlmError: ``INVALID_CATALOG``.
         Exception: What the adapter raised.
 
+    Cancellation:
+        Delivered to the adapter's listing.
+
     Spec:
         ADAPTER-MODELS-01
     """
     if not isinstance(route.adapter, ListsModels):
         return ()
-    entries = tuple(_known(entry, _LISTED) for entry in await route.adapter.models(route.provider))
+    answer: object = await route.adapter.models(route.provider)
+    listed = answer if is_array(answer) else (None,)  # what is no list is refused like a wrong entry
+    entries = tuple(_known(entry if is_object(entry) else {}, _LISTED) for entry in listed)
     right = all(_is_entry(entry, route.provider) for entry in entries)
     if not right or len({entry["id"] for entry in entries}) != len(entries):
         raise LlmError(
@@ -158,11 +166,7 @@ def _is_entry(entry: JsonObject, provider: str) -> bool:
 
 def _is_named(entry: Mapping[str, object]) -> bool:
     """Whether an entry has an id, a name and no description that is none."""
-    return _is_text(entry.get("id")) and _is_text(entry.get("name")) and isinstance(entry.get("description", ""), str)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != ""
+    return is_text(entry.get("id")) and is_text(entry.get("name")) and isinstance(entry.get("description", ""), str)
 
 
 def _is_count(value: object) -> bool:
@@ -171,4 +175,4 @@ def _is_count(value: object) -> bool:
 
 
 def _is_safe_count(value: object) -> bool:
-    return isinstance(value, int) and _is_count(value) and value <= _MAX_SAFE_INTEGER
+    return isinstance(value, int) and _is_count(value) and value <= MAX_SAFE_INTEGER

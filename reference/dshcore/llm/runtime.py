@@ -73,6 +73,10 @@ class LlmRuntime:
 
         Raises:
             LlmError: ``NO_ADAPTER`` or ``INVALID_CATALOG``.
+            Exception: What the adapter raised.
+
+        Cancellation:
+            Delivered to the adapter's listing.
 
         Spec:
             ADAPTER-MODELS-01
@@ -84,6 +88,10 @@ class LlmRuntime:
 
         Raises:
             LlmError: ``NO_ADAPTER``, or the code of the part that is wrong.
+            Exception: What the adapter raised.
+
+        Cancellation:
+            Delivered to the adapter's look-up.
 
         Spec:
             ADAPTER-RESOLVE-01

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate, count, pairwise
 from typing import Final, TypeGuard
 
-from dshcore.json import Json, JsonObject, freeze, same
-from dshcore.session.vocabulary import MAX_SAFE_INTEGER, SessionError, SessionEvent, is_array, is_count, member
+from dshcore.json import MAX_SAFE_INTEGER, Json, JsonObject, NotJson, freeze, is_object, same
+from dshcore.session.vocabulary import ROW_TAGS, SessionError, SessionEvent, is_array, is_count, member
 
 _LEAST: Final = 3
 """How many events make a row worth while (CHUNKROWS-ENC-01)."""
@@ -46,10 +46,11 @@ class _Kind:
 
 _TEXTS: Final = "{turn, step, index, dt, texts}"
 _CALL: Final = "{turn, step, index, id, name?, dt, args}"
+_TEXT_ROW, _REASONING_ROW, _CALL_ROW = ROW_TAGS
 _KINDS: Final = (
-    _Kind("text-delta", "text-chunks", "text", "texts", _TEXTS),
-    _Kind("reasoning-delta", "reasoning-chunks", "text", "texts", _TEXTS),
-    _Kind("tool-call-delta", "tool-call-chunks", "argumentsDelta", "args", _CALL, ("id", "name")),
+    _Kind("text-delta", _TEXT_ROW, "text", "texts", _TEXTS),
+    _Kind("reasoning-delta", _REASONING_ROW, "text", "texts", _TEXTS),
+    _Kind("tool-call-delta", _CALL_ROW, "argumentsDelta", "args", _CALL, ("id", "name")),
 )
 _BY_CHUNK: Final = {kind.chunk: kind for kind in _KINDS}
 _BY_ROW: Final = {kind.row: kind for kind in _KINDS}
@@ -186,10 +187,10 @@ def decode_storage_record(value: Json) -> tuple[Json, ...]:
     """Answer the events that a stored record stands for.
 
     Args:
-        value: The record.
+        value: The record; frozen or as a decoder of JSON made it.
 
     Returns:
-        The events of a packed row, of whatever length; for everything else the value itself, unchecked.
+        The frozen events of a packed row, of whatever length; for everything else the value itself, unchecked.
 
     Raises:
         MalformedRow: It has the tag of a row and another shape.
@@ -197,14 +198,18 @@ def decode_storage_record(value: Json) -> tuple[Json, ...]:
     Spec:
         CHUNKROWS-DEC-01, CHUNKROWS-DEC-02, CHUNKROWS-DEC-03, CHUNKROWS-ENC-04, CHUNKROWS-ENC-05
     """
-    tag = value.get("type") if isinstance(value, JsonObject) else None
+    tag = value.get("type") if is_object(value) else None
     kind = _BY_ROW.get(tag) if isinstance(tag, str) else None
-    if kind is None or not isinstance(value, JsonObject):
+    if kind is None or not is_object(value):
         return (value,)
-    if why := _row_problem(kind, value):
+    try:
+        row = freeze(value)
+    except NotJson as error:
+        raise MalformedRow(kind.row, str(error)) from error
+    if why := _row_problem(kind, row):
         raise MalformedRow(kind.row, why)
-    seq, data = value["seq0"], value["data"]
-    times = accumulate(data["dt"], initial=value["time0"])
+    seq, data = row["seq0"], row["data"]
+    times = accumulate(data["dt"], initial=row["time0"])
     return tuple(
         _event(kind, seq, time, data, part)
         for seq, time, part in zip(count(seq), times, data[kind.parts], strict=False)

@@ -55,25 +55,25 @@ class Position:
             case "turn/start":
                 if self.turn is not None:
                     return f"turn/start {shown(turn)} while turn {shown(self.turn)} is still open"
-                if turn != self.next_turn:
+                if not _is(turn, self.next_turn):
                     return f"turn/start expected turn {self.next_turn}, got {shown(turn)}"
             case "turn/end":
-                if turn != self.turn or turn is None:
+                if not _is(turn, self.turn):
                     return f"turn/end {shown(turn)} does not match open turn {shown(self.turn)}"
                 if self.step is not None:
                     return f"turn/end {shown(turn)} while step {shown(self.step)} is still open"
             case "step/start":
-                if turn != self.turn or turn is None:
+                if not _is(turn, self.turn):
                     return f"step/start in turn {shown(turn)} but open turn is {shown(self.turn)}"
                 if self.step is not None:
                     return f"step/start {shown(step)} while step {shown(self.step)} is still open"
-                if step != self.next_step:
+                if not _is(step, self.next_step):
                     return f"step/start expected step {self.next_step} in turn {shown(turn)}, got {shown(step)}"
             case "tool/result" if event["surfaceOp"] != "append":
                 if self.turn is None:
                     return "tool/result surface replacement appended outside any open turn"
             case "step/end" | "assistant/chunk" | "assistant/message" | "tool/call" | "tool/result":
-                if turn != self.turn or step != self.step or None in (turn, step):
+                if not _is(turn, self.turn) or not _is(step, self.step):
                     return (
                         f"{kind} names turn {shown(turn)}/step {shown(step)} "
                         f"but open is turn {shown(self.turn)}/step {shown(self.step)}"
@@ -114,6 +114,11 @@ class Position:
                 self.calls.discard(data["message"]["source"]["callId"])
             case _:
                 pass
+
+
+def _is(given: Json, number: Json) -> bool:
+    """Tell whether a payload names this very number; `True` is none, and where none is open nothing names it."""
+    return type(given) is int and given == number
 
 
 def _was_not_started(data: JsonObject) -> bool:

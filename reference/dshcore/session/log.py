@@ -1,11 +1,13 @@
 """One session: an append-only log of events, and the folds over it."""
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec import UNSET, UnsetType
 
+from dshcore.errors import describe
 from dshcore.ids import SessionId
 from dshcore.json import Json, JsonObject, NotJson, freeze
 from dshcore.prefix import Prefix
@@ -24,6 +26,8 @@ from dshcore.session.vocabulary import (
     is_count,
     member,
 )
+
+_log: Final = logging.getLogger(__name__)
 
 
 def epoch_milliseconds() -> int:
@@ -89,18 +93,22 @@ class Session:
         self._publishing = False
         self._unwound: list[Callable[[], None]] = []
         restored = None if header is UNSET else read_header(session_id, header)  # SEED-OWN-01: before the seed
-        for event, place in read_seed(seed or (), self._surface):
+        for event, place in read_seed(() if seed is None else seed, self._surface):
             self._commit(event, place)
         if balanced and (problem := unbalanced(self._events)):
             raise InvalidSeed(f'seed of session "{session_id}" is unbalanced: {problem}')  # SEED-VAL-08
-        self.header: Final = make_header(session_id, meta or {}, now) if restored is None else restored
-        """Who the session is and where it came from; no part of the log (HEADER-META-06)."""
+        self._header: Final = make_header(session_id, meta or {}, now) if restored is None else restored
         self.first_live_seq: Final = len(self._events)
         """How many events the session was constructed over; its own begin here (SEED-MARK-03)."""
         if seed is not None and not (self._events and self._events[-1]["type"] == END_SEED):
             self.append(END_SEED, {})  # SEED-MARK-01, SEED-MARK-02; nobody else writes one (SEED-MARK-05)
 
     # --- readers ---------------------------------------------------------------------------------------------------
+
+    @property
+    def header(self) -> JsonObject:
+        """Who the session is and where it came from; no part of the log (HEADER-META-06)."""
+        return self._header
 
     @property
     def events(self) -> Prefix[SessionEvent]:
@@ -115,7 +123,7 @@ class Session:
     @property
     def surface(self) -> SurfaceReader:
         """The ordered surface of the log, to be read."""
-        return self._surface
+        return SurfaceReader(self._surface)
 
     @property
     def publishing(self) -> bool:
@@ -189,7 +197,7 @@ class Session:
                 metadata[name] = _lossless(kind, given, "surface metadata")
         if self._publishing:  # 4: LOG-OBS-03
             raise AppendReentered
-        if type(kind) is not str:  # it could not even be stamped
+        if type(kind) is not str:  # it could not even be stamped (a subclass could not either: it is no JSON)
             _refuse_unloadable(kind, payload)
         event = freeze({"type": kind, "seq": len(self._events), "time": self._now(), "data": payload, **metadata})  # 5
         place = self._surface.check(event)  # 6
@@ -211,10 +219,14 @@ class Session:
         """Run a callback as soon as no append of this session is being published: at once, or when the current ends.
 
         Args:
-            callback: Called once; it may append.
+            callback: Called once; it may append. Behind an append, what it raises is reported and changes nothing: the
+                others still run, and the append answers what it came to.
+
+        Raises:
+            Exception: What the callback raised, if it was run at once.
 
         Spec:
-            LIFE-DISP-20
+            LOG-APPEND-05, LIFE-DISP-20
         """
         if self._publishing:
             self._unwound.append(callback)
@@ -264,7 +276,15 @@ class Session:
 
     def _run_unwound(self) -> None:
         while self._unwound:
-            self._unwound.pop(0)()
+            try:
+                self._unwound.pop(0)()
+            except Exception as error:  # noqa: BLE001 - the append's outcome is settled, and the others wait
+                _log.warning(
+                    'session "%s": what waited for an append failed: %s', self.id, describe(error), exc_info=error
+                )
+            except BaseException:  # the host wants to stop: the others are not stranded for that
+                self._run_unwound()
+                raise
 
 
 def _lossless(kind: str, value: object, what: str) -> Json:
@@ -276,7 +296,7 @@ def _lossless(kind: str, value: object, what: str) -> Json:
 
 def _refuse_unloadable(kind: object, payload: Json) -> None:
     """Refuse what a load would refuse (LOG-APPEND-07)."""
-    if isinstance(kind, str) and (problem := shape_problem(kind, payload)):
+    if type(kind) is str and (problem := shape_problem(kind, payload)):
         raise AppendRefused(f'session event "{kind}" {problem}')
-    if not isinstance(kind, str) or not loadable(kind, payload):
+    if type(kind) is not str or not loadable(kind, payload):
         raise AppendRefused(f'session event "{kind}" has a payload that could not be loaded again')

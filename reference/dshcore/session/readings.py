@@ -202,7 +202,7 @@ SESSION_EVENTS: Final = OpenUnion[LoggedEvent](
     *(UserMessage, AssistantChunk, AssistantMessage, ToolCalled, ToolAnswered, TodosWritten),
     *(RequestHeader, RequestContext, SeedEnded, InboxSpliced),
 )
-"""Readings of events, by ``type``."""
+"""Readings of events, by ``type``, for plugins: the core itself folds a log by the names of its events."""
 
 
 class Trigger(Variant, frozen=True, tag_field="kind"):
@@ -226,7 +226,7 @@ class ByInjection(Trigger, frozen=True, tag="injection"):
 
 
 TURN_TRIGGERS: Final = OpenUnion[Trigger]("kind", ByMessage, ByRetry, ByInjection)
-"""Readings of turn triggers, by ``kind``."""
+"""Readings of turn triggers, by ``kind``, for plugins: the core keeps them unread."""
 
 
 class EndReason(Variant, frozen=True, tag_field="kind"):
@@ -262,4 +262,4 @@ class Interrupted(EndReason, frozen=True, tag="interrupted"):
 
 
 TURN_END_REASONS: Final = OpenUnion[EndReason]("kind", Completed, Aborted, Blocked, Failed, CutAtCeiling, Interrupted)
-"""Readings of the reasons for which turns end, by ``kind``."""
+"""Readings of the reasons for which turns end, by ``kind``, for plugins: the core writes them and reads none."""

@@ -82,7 +82,8 @@ def interrupted_turn_closers(events: Sequence[SessionEvent]) -> tuple[SessionEve
 
     Returns:
         A result for each unanswered call, then the end of the open step, then the end of the open turn; nothing for a
-        log that ends outside any turn.
+        log that ends outside any turn. A call whose id is no non-empty text is left out: no result could name it, and
+        no seed with one could be loaded.
 
     Spec:
         REPAIR-SCAN-01, REPAIR-SCAN-02, REPAIR-EMIT-04, REPAIR-EMIT-05, REPAIR-EMIT-06

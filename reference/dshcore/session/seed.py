@@ -1,13 +1,13 @@
 """Seeds: logs that a session begins with. What a seed may hold, and when an agent may live on it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Final
 
-from dshcore.json import NotJson, freeze
+from dshcore.json import MAX_SAFE_INTEGER, NotJson, abridged, freeze, is_array
 from dshcore.session.shapes import retired_problem, shape_problem
 from dshcore.session.surface import Placement, Surface
 from dshcore.session.vocabulary import (
-    MAX_SAFE_INTEGER,
     AppendRefused,
     SessionError,
     SessionEvent,
@@ -40,12 +40,14 @@ def read_seed(seed: Sequence[object], surface: Surface) -> Iterator[tuple[Sessio
         The frozen event and its place on the surface.
 
     Raises:
-        InvalidSeed: The first rule that an event breaks, in the order of SEED-VAL-09.
+        InvalidSeed: The seed is no array, or the first rule that an event breaks, in the order of SEED-VAL-09.
 
     Spec:
         SEED-VAL-01, SEED-VAL-02, SEED-VAL-03, SEED-VAL-04, SEED-VAL-06, SEED-VAL-09, SEED-MSG-01, LOG-APPEND-03,
         LOG-EVT-15, LOG-EVT-16, PATTERN-EXT-03
     """
+    if not is_array(seed):
+        raise InvalidSeed(f"a seed must be an array of events, not {abridged(seed)}")
     for index, given in enumerate(seed):
         subject = f"seed event at index {index}"
         try:
@@ -107,15 +109,19 @@ def unbalanced(events: Sequence[SessionEvent]) -> str | None:
     left: list[tuple[int, str]] = []
 
     def boundary(*, of_turn: bool) -> None:
-        nonlocal turn, step
+        nonlocal turn
         left.extend(calls.values())
         calls.clear()
-        if step is not None:
-            left.append(step)
-            step = None
+        leave_step()
         if of_turn and turn is not None:
             left.append(turn)
             turn = None
+
+    def leave_step() -> None:
+        nonlocal step
+        if step is not None:
+            left.append(step)
+            step = None
 
     for event in events:
         seq, data = event["seq"], event["data"]
@@ -127,7 +133,7 @@ def unbalanced(events: Sequence[SessionEvent]) -> str | None:
                 turn = None
                 boundary(of_turn=True)
             case "step/start":
-                boundary(of_turn=False)
+                leave_step()  # no boundary for calls
                 step = seq, f"step {shown(member(data, 'step'))} of turn {shown(member(data, 'turn'))} is open"
             case "step/end":
                 step = None
@@ -140,4 +146,4 @@ def unbalanced(events: Sequence[SessionEvent]) -> str | None:
             case _:
                 pass
     boundary(of_turn=True)
-    return min(left)[1] if left else None
+    return min(left, key=itemgetter(0))[1] if left else None  # of one seq, the first call of its answer

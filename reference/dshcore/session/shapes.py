@@ -8,10 +8,11 @@ fields pass and are kept (SEED-MSG-05).
 from collections.abc import Mapping
 from typing import Final
 
-from dshcore.json import Json, JsonObject
-from dshcore.session.vocabulary import is_count, member
+from dshcore.json import Json, JsonObject, is_text
+from dshcore.session.vocabulary import ROW_TAGS, is_count, member
 
 _RETIRED: Final = frozenset({"mode/set", "steering/message"})  # steering is a `user/message`: LOG-EVT-07
+_UNLOADABLE: Final = _RETIRED.union(ROW_TAGS)  # read from storage, an event of a row's tag would be taken for a row
 _BARE_REASONS: Final = frozenset({"completed", "blocked", "max-tokens", "interrupted"})
 _DEFAULTABLE: Final = ("reasoningEffort", "maxTokens")
 
@@ -64,9 +65,9 @@ def loadable(kind: str, data: Json) -> bool:
     Triggers and the reasons of endings are open: of a kind that is foreign here, everything is taken.
 
     Spec:
-        LOG-APPEND-07, LOG-EVT-15, LOG-EVT-16
+        LOG-APPEND-07, LOG-EVT-15, LOG-EVT-16, CHUNKROWS-DEC-03
     """
-    if not kind or kind in _RETIRED:
+    if not kind or kind in _UNLOADABLE:
         return False
     match kind:
         case "turn/start":
@@ -77,16 +78,12 @@ def loadable(kind: str, data: Json) -> bool:
             return True
 
 
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str) and value != ""
-
-
 def _message_problem(message: Json, role: str) -> str | None:
-    if not isinstance(message, Mapping) or not _is_text(message.get("id")):
+    if not isinstance(message, Mapping) or not is_text(message.get("id")):
         return "lacks an identified message"
     if message.get("role") != role:
         return f'message must have role "{role}"'
-    if not _is_text(member(message.get("source"), "kind")):
+    if not is_text(member(message.get("source"), "kind")):
         return "message has invalid source"
     if not isinstance(message.get("content"), tuple):
         return "message has invalid content"
@@ -97,7 +94,7 @@ def _assistant_problem(message: Json) -> str | None:
     if problem := _message_problem(message, "assistant"):
         return problem
     source = member(message, "source")
-    if member(source, "kind") != "model" or not all(_is_text(member(source, name)) for name in ("provider", "model")):
+    if member(source, "kind") != "model" or not all(is_text(member(source, name)) for name in ("provider", "model")):
         return "message must have model source"
     return None
 
@@ -107,7 +104,7 @@ def _result_problem(message: Json) -> str | None:
         return problem
     source, content = member(message, "source"), member(message, "content")
     call = member(source, "callId")
-    if member(source, "kind") != "tool" or not _is_text(call):
+    if member(source, "kind") != "tool" or not is_text(call):
         return "message must have tool source"
     block = content[0] if isinstance(content, tuple) and len(content) == 1 else None
     if member(block, "type") != "tool-result" or not isinstance(member(block, "content"), tuple):
@@ -119,9 +116,9 @@ def _result_problem(message: Json) -> str | None:
 
 def _header_problem(header: Json) -> str | None:
     config = member(header, "config")
-    if not isinstance(config, Mapping) or not all(_is_text(config.get(name)) for name in ("provider", "model")):
+    if not isinstance(config, Mapping) or not all(is_text(config.get(name)) for name in ("provider", "model")):
         return "lacks provider/model"
-    if "reasoningEffort" in config and not _is_text(config["reasoningEffort"]):
+    if "reasoningEffort" in config and not is_text(config["reasoningEffort"]):
         return "has an invalid reasoningEffort"
     if isinstance(header, Mapping) and "adapterDefaults" in header:
         marks = header["adapterDefaults"]
@@ -135,7 +132,7 @@ def _header_problem(header: Json) -> str | None:
 def _is_turn_start(data: Json) -> bool:
     if not isinstance(data, JsonObject) or not is_count(data.get("turn"), least=1):
         return False
-    return set(data) == {"turn"} or (set(data) == {"turn", "trigger"} and _is_text(member(data["trigger"], "kind")))
+    return set(data) == {"turn"} or (set(data) == {"turn", "trigger"} and is_text(member(data["trigger"], "kind")))
 
 
 def _is_turn_end(data: Json) -> bool:

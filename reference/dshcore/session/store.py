@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import iscoroutinefunction
 from itertools import count
 from typing import Final, TypeAlias
 
@@ -10,6 +11,7 @@ from msgspec import UNSET
 from dshcore import eager
 from dshcore.context import Context, Disposer, ListenersFailed, ServiceKey
 from dshcore.ids import SessionId
+from dshcore.json import abridged
 from dshcore.scope import Carrier, scope_target
 from dshcore.session.events import (
     SESSION_CREATED,
@@ -73,9 +75,9 @@ class SessionStore:
     """
 
     now: Callable[[], int] = epoch_milliseconds
-    _validators: tuple[Validator, ...] = ()
-    _entries: dict[SessionId, _Entry] = field(default_factory=dict[SessionId, _Entry])
-    _numbers: "count[int]" = field(default_factory=lambda: count(1))
+    _validators: tuple[Validator, ...] = field(default=(), init=False)
+    _entries: dict[SessionId, _Entry] = field(default_factory=dict[SessionId, _Entry], init=False)
+    _numbers: "count[int]" = field(default_factory=lambda: count(1), init=False)
 
     def get(self, session_id: str) -> Session | None:
         """Answer the live session of an id (STORE-ID-03)."""
@@ -300,10 +302,13 @@ class SessionStore:
 
         Raises:
             InactiveContext: The owner is inactive.
+            TypeError: The validator is a coroutine function, which an append could not wait for.
 
         Spec:
             LOG-APPEND-06
         """
+        if iscoroutinefunction(validator) or iscoroutinefunction(getattr(validator, "__call__", None)):  # noqa: B004
+            raise TypeError(f"{abridged(validator)} is a coroutine function: validators of appends are synchronous")
 
         def admit(session: Session, candidate: SessionEvent) -> None:  # its own, so that one can be removed twice
             validator(session, candidate)

@@ -7,7 +7,7 @@ events that joined (`surfaceOp` is `"append"`), what the model is shown of those
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import UNSET, UnsetType
 
@@ -28,20 +28,6 @@ class Placement:
     def replaces(self) -> bool:
         """Whether nodes leave the surface."""
         return self.last >= self.first
-
-
-class SurfaceReader(Protocol):
-    """What anybody may know of a surface; only its log changes it."""
-
-    @property
-    def nodes(self) -> tuple[int, ...]:
-        """The seqs on the surface, in surface order."""
-        ...
-
-    @property
-    def replace_generation(self) -> int:
-        """How many replacements were committed (SURF-OP-08)."""
-        ...
 
 
 class Surface:
@@ -183,6 +169,23 @@ def _without_content(data: Json) -> Json:
         return data
     block = {name: member for name, member in blocks[0].items() if name != "content"}
     return {**data, "message": {**message, "content": (block,)}}
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceReader:
+    """What anybody may know of a surface, as it is at any moment; only its log changes it (LOG-IMM-02)."""
+
+    _surface: Surface
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The seqs on the surface, in surface order."""
+        return self._surface.nodes
+
+    @property
+    def replace_generation(self) -> int:
+        """How many replacements were committed (SURF-OP-08)."""
+        return self._surface.replace_generation
 
 
 @dataclass(frozen=True, slots=True)

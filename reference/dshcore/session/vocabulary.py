@@ -6,7 +6,7 @@ from typing import Final, TypeAlias, TypeGuard
 from msgspec import UNSET, UnsetType
 
 from dshcore.errors import DshError
-from dshcore.json import Json, JsonObject, encode
+from dshcore.json import MAX_SAFE_INTEGER, Json, JsonObject, encode, is_text
 
 SessionEvent: TypeAlias = JsonObject
 """One logged event: its whole envelope (`type`, `seq`, `time`, `data`, …), deeply immutable."""
@@ -17,8 +17,10 @@ SURFACE_TYPES: Final = frozenset({"user/message", "assistant/message", "tool/res
 END_SEED: Final = "session/end-seed"
 """Written by the construction of a seeded session, after the seed (SEED-MARK-01)."""
 
-MAX_SAFE_INTEGER: Final = 2**53 - 1
-"""The largest integer up to which doubles hold every integer."""
+
+ROW_TAGS: Final = ("text-chunks", "reasoning-chunks", "tool-call-chunks")
+"""The tags of packed rows of text, reasoning and calls, which storage keeps in place of events. No event has one as its
+type (CHUNKROWS-DEC-03)."""
 
 
 class SessionError(DshError):
@@ -65,10 +67,14 @@ def member(value: Json, *path: str) -> Json:
 
 
 def asked_calls(answer: Json) -> Iterator[str]:
-    """Yield the ids of the tool calls that the data of an `assistant/message` asks for, in order."""
+    """Yield the ids of the tool calls that the data of an `assistant/message` asks for, in order.
+
+    A block whose id is no non-empty text asks for nothing: no result could name it (SEED-MSG-03). The core writes none
+    (ASM-OPEN-02), but logs of others may hold one.
+    """
     content = member(answer, "message", "content")
     for block in content if is_array(content) else ():
-        if member(block, "type") == "tool-call" and isinstance(call := member(block, "id"), str):
+        if member(block, "type") == "tool-call" and is_text(call := member(block, "id")):
             yield call
 
 

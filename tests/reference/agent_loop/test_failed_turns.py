@@ -23,8 +23,9 @@ from dshcore.agent import (
     Enter,
 )
 from dshcore.errors import DshError
+from dshcore.ids import SessionId
 from dshcore.llm import LlmError
-from dshcore.session import SESSION_EVENT, SessionPublished
+from dshcore.session import SESSION_EVENT, Session, SessionPublished, unbalanced
 
 
 def test_refused_turn_start(world: World) -> None:
@@ -260,3 +261,27 @@ def test_failing_observer_changes_nothing(world: World) -> None:
     world.root.on(SESSION_EVENT, throw, prepend=True)
     world.followup("A")
     assert world.take()[-2:] == ["turn/end 1 completed", "idle"]
+
+
+@pytest.mark.parametrize(
+    ("chunk", "problem"),
+    [
+        ({"type": "tool-call-delta", "index": 0, "id": "", "name": "t", "argumentsDelta": "{}"}, "id ''"),
+        ({"type": "block-end", "index": 0, "block": {"type": "tool-call", "id": "c", "name": "t"}}, "arguments None"),
+    ],
+)
+def test_calls_that_cannot_be_answered_fail_the_step(world: World, chunk: dict[str, Any], problem: str) -> None:
+    """Nothing of the answer is logged but its chunks, nothing runs, and the log can be loaded again (ASM-OPEN-02)."""
+    world.create()
+    world.model.follow(stream(chunk, finish("tool-calls")), text("ok"))
+    world.followup("A")
+    log = world.log()
+    assert not [line for line in log if line.startswith(("assistant/message", "tool/"))]
+    assert log[-2:] == ["step/end 1.1", "turn/end 1 error UNKNOWN"]
+    error = world.session().events[-1]["data"]["reason"]["error"]
+    assert error["code"] == "UNKNOWN"
+    assert problem in error["message"]
+    world.followup("B")
+    seed = list(world.session().events)
+    assert unbalanced(seed) is None
+    assert Session(SessionId("again"), seed=seed).last_turn == 2

@@ -147,6 +147,15 @@ def test_replacing_swaps_in_one_step(bench: Bench) -> None:
     assert registration.routes == ("a", "c")
 
 
+def test_routes_are_a_list(bench: Bench) -> None:
+    """ADAPTER-REG-02: one text is not a list of its letters."""
+    text = refusal("INVALID_ADAPTER", lambda: bench.llm.register(bench.root, "openai", Silent()))
+    assert text == "adapter providers must be a list of names, not 'openai'"
+    registration = bench.llm.register(bench.root, ["a"], Silent())
+    refusal("INVALID_ADAPTER", lambda: registration.replace("bc"))
+    assert (bench.ids, bench.shown) == (["a"], [["a"]])
+
+
 def test_an_empty_set_is_a_live_registration(bench: Bench) -> None:
     """ADAPTER-REPLACE-02: and once disposed, the argument is not even looked at."""
     registration = bench.llm.register(bench.root, ["a"], Silent())
@@ -211,6 +220,33 @@ def failing(loop: SettlingLoop, answer: Awaitable[object]) -> LlmError:
     with pytest.raises(LlmError) as failed:
         loop.run_until_complete(main())
     return failed.value
+
+
+class Answering(Silent):
+    """An adapter that answers whatever it was given."""
+
+    def __init__(self, answer: object) -> None:
+        self._answer = answer
+
+    async def resolve(self, *_: object) -> Any:
+        return self._answer
+
+    async def models(self, _: str) -> Any:
+        return self._answer
+
+
+@pytest.mark.parametrize("answer", [None, [], "m", 5])
+def test_metadata_that_is_no_object_is_refused(bench: Bench, loop: SettlingLoop, answer: object) -> None:
+    """ADAPTER-RESOLVE-01."""
+    bench.llm.register(bench.root, ["a"], Answering(answer))
+    assert failing(loop, bench.llm.resolve("a", "m")).code == "INVALID_MODEL_INFO"
+
+
+@pytest.mark.parametrize("answer", [None, {}, "", "ab", 5, [None], ["m"]])
+def test_a_catalog_that_is_no_list_of_objects_is_refused(bench: Bench, loop: SettlingLoop, answer: object) -> None:
+    """ADAPTER-MODELS-01."""
+    bench.llm.register(bench.root, ["a"], Answering(answer))
+    assert failing(loop, bench.llm.models("a")).code == "INVALID_CATALOG"
 
 
 BAD_CONTEXT, BAD_MAXIMUM = {"context": {"contextWindow": 0}}, {"defaultMaxTokens": -1}

@@ -1,10 +1,12 @@
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typeguard import suppress_type_checks
 
-from dshcore.json import JsonObject, freeze
+from dshcore.json import JsonObject, decode, encode, freeze
 from dshcore.llm import AssemblyError, BlockAssembler
 from dshcore.variants import Unreadable
 
@@ -112,11 +114,6 @@ TOOL = {"type": "tool-call", "id": "c", "name": "n", "arguments": "{}"}
             id="ASM-TOOL-02: the index, not the position",
         ),
         pytest.param(
-            [call(7, "", "{}")],
-            [{"type": "tool-call", "id": "", "name": "", "arguments": "{}"}],
-            id="an empty id stays",
-        ),
-        pytest.param(
             [text(0, "a"), call(1, "c", "{}"), end(2, **TOOL), thought(3, "r"), CUT],
             [{"type": "text", "text": "a"}, {"type": "reasoning", "text": "r"}],
             id="ASM-MAXTOK-01",
@@ -159,6 +156,38 @@ def test_an_open_block_of_unknown_type_cannot_be_assembled(finish: dict[str, Any
     interrupted = assembler.interrupted_message(provider="p", model="m")
     assert interrupted is not None
     assert interrupted["content"] == ({"type": "text", "text": "x"},)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "problem"),
+    [
+        (call(0, "", "{}"), "cannot assemble tool call with id '': a non-empty text is needed"),
+        (end(0, type="tool-call", name="n", arguments=""), "cannot assemble tool call with id None"),
+        (end(0, type="tool-call", id=7, name="n", arguments=""), "cannot assemble tool call with id 7"),
+        (end(0, type="tool-call", id="c", arguments=""), "cannot assemble tool call 'c' with name None"),
+        (end(0, type="tool-call", id="c", name="n"), "cannot assemble tool call 'c' with arguments None"),
+        (end(0, **{**TOOL, "arguments": {"a": 1}}), "cannot assemble tool call 'c' with arguments {'a': 1}"),
+    ],
+)
+def test_a_tool_call_that_nothing_could_answer_cannot_be_assembled(chunk: dict[str, Any], problem: str) -> None:
+    """ASM-OPEN-02: unless the ceiling drops it (ASM-MAXTOK-01), or the stream was interrupted."""
+    with pytest.raises(AssemblyError, match=f"^{re.escape(problem)}"):
+        content(text(1, "x"), chunk, STOP)
+    assert list[object](content(text(1, "x"), chunk, CUT)) == [{"type": "text", "text": "x"}]
+    assert fold(text(1, "x"), chunk).interrupted_message(provider="p", model="m") is not None
+
+
+def test_halves_of_a_character_that_meet_are_that_character() -> None:
+    """MSG-SHAPE-01, LOG-JSON-06: what is assembled is what its text stands for when it is read again."""
+    (block,) = content(text(0, "\ud83d"), text(0, "\ude00"), STOP)
+    assert block["text"] == "\U0001f600"
+    assert decode(encode(block)) == block
+
+
+def test_a_chunk_that_is_no_object_is_refused_by_name() -> None:
+    none: Any = None
+    with suppress_type_checks(), pytest.raises(AssemblyError, match="a chunk must be an object, not None"):
+        BlockAssembler().push(none)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +324,7 @@ CHUNKS = st.one_of(
     st.builds(start, st.integers(0, 3), st.sampled_from(["text", "reasoning", "tool-call"])),
     st.builds(text, st.integers(0, 3), st.text(max_size=2)),
     st.builds(thought, st.integers(0, 3), st.text(max_size=2)),
-    st.builds(call, st.integers(0, 3), st.text(max_size=1), st.text(max_size=2), name=st.text(max_size=1)),
+    st.builds(call, st.integers(0, 3), st.text(min_size=1, max_size=1), st.text(max_size=2), name=st.text(max_size=1)),
     st.builds(lambda index: end(index, **TOOL), st.integers(0, 3)),
     st.just(STOP),
     st.just(CUT),

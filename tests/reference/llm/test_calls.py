@@ -1,9 +1,11 @@
-from collections.abc import AsyncIterator
+import copy
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec import UNSET
+from typeguard import suppress_type_checks
 
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context
@@ -335,12 +337,77 @@ def test_freezing_reaches_every_depth() -> None:
         found.append("later")
 
 
+def test_freezing_reaches_what_was_made_by_hand() -> None:
+    """FREEZE-DEEP-01: messages and tools of plain containers; what they were made of is the maker's as before."""
+    inner: list[Any] = []
+    deep: Any = inner
+    for _ in range(5000):
+        deep = [deep]
+    message: Any = {"id": "m", "role": "user", "content": deep, "source": {"kind": "user"}}
+    tool: Any = {"name": "t", "parameters": {"type": "object"}}
+    with suppress_type_checks():
+        made = request(messages=[message], tools=[tool]).freeze()
+    inner.append("later")
+    tool["parameters"]["type"] = "array"
+    found: Any = made.messages[0]["content"]
+    while found:
+        (found,) = found
+    assert found == ()
+    tools: Any = made.tools
+    assert tools == ({"name": "t", "parameters": {"type": "object"}},)
+    frozen: Any = (*made.messages, *tools)
+    for part in frozen:
+        with pytest.raises(TypeError, match="cannot change"):
+            part["name"] = "other"
+
+
 def test_freezing_ends_on_what_contains_itself() -> None:
-    """FREEZE-DEEP-01: JSON cannot carry it, and it is refused by name instead of walked for ever."""
-    message: dict[str, Any] = {"id": "m"}
+    """FREEZE-DEEP-01: JSON cannot carry it: it is refused by name, and the request can still be mended."""
+    message: Any = {"id": "m"}
     message["content"] = [message]
-    with pytest.raises(NotJson, match="contains itself"):
-        freeze(message)
+    with suppress_type_checks():
+        made = request(messages=[message])
+        with pytest.raises(NotJson, match="contains itself"):
+            made.freeze()
+    made.messages = ()
+    assert made.freeze().frozen
+
+
+def test_members_of_a_request_cannot_be_deleted() -> None:
+    """FREEZE-DEEP-01: a request always has all of them, absent ones are none."""
+    made = request(system="s")
+    with pytest.raises(AttributeError, match="set it to None"):
+        del made.system
+    made.freeze()
+    with pytest.raises(FrozenRequest, match="cannot delete system"):
+        del made.system
+    assert made.system == "s"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_request_can_be_copied(copied: Callable[[GenerateOptions], GenerateOptions]) -> None:
+    """FREEZE-DEEP-02, FREEZE-MARK-01: as frozen as it was, with the same signal, without the mark."""
+    signal = CancelSignal()
+    message: Any = {"id": "m", "content": [1]}
+    with suppress_type_checks():
+        made = request(messages=[message], signal=signal, system="s")
+        other = copied(made)
+        assert (other is made, other.frozen, other.signal is signal) == (False, False, True)
+        assert other.to_json() == made.to_json()
+        message["content"].append(2)
+        assert (other.messages[0]["content"] == [1, 2]) is (copied is copy.copy)
+        other = copied(mark_loop_built(made.freeze()))
+    assert (other is made, other.frozen, other.signal is signal, is_loop_built(other)) == (False, True, True, False)
+    assert other.messages[0] is made.messages[0]
+
+
+@pytest.mark.parametrize("stop", ["END", None, 5, {"a": 1}])
+def test_stop_texts_are_a_list(stop: Any) -> None:
+    """One text is not a list of its letters."""
+    with suppress_type_checks(), pytest.raises(TypeError, match="stop must be a list of texts, not"):
+        CallConfig(stop=stop)
+    with pytest.raises(TypeError, match="stop must be a list of texts, not"):
+        CallConfig.read({"stop": stop})
 
 
 def test_a_prepared_call_cannot_be_changed(bench: Bench) -> None:

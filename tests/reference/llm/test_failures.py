@@ -1,6 +1,9 @@
 import asyncio
+import json
 import math
-from typing import Any
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Any, ClassVar
 
 import pytest
 
@@ -28,6 +31,25 @@ class _Trap(Exception):
 
 class _Harness(DshError):
     default_code = "HARNESS"
+
+
+class _Code(StrEnum):
+    BUSY = "BUSY"
+
+
+class _Enumerated(DshError):
+    default_code = _Code.BUSY
+
+
+class _Numbered(DshError):
+    default_code: ClassVar[Any] = 42
+
+
+class _Unreadable(DshError):
+    def __getattribute__(self, name: str) -> Any:
+        if name == "code":
+            raise RuntimeError("no")
+        return super().__getattribute__(name)
 
 
 def test_facts_that_were_not_given_are_absent() -> None:
@@ -147,3 +169,34 @@ def test_a_turn_that_fails_otherwise_has_the_chain_of_its_error(error: BaseExcep
     """LOOP-ERR-01, LOOP-ERR-02: whatever code it has."""
     error.__cause__ = ValueError("cause")
     assert turn_failure(error) == failure
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (_Enumerated("m"), {"message": "m", "code": "BUSY"}),
+        (_Numbered("m"), {"message": "m", "code": "UNKNOWN"}),
+        (_Unreadable("m"), {"message": "m", "code": "UNKNOWN"}),
+        (_Foreign("m", "C", {"message": "in", "code": "C", "status": HTTPStatus.BAD_GATEWAY}), 502),
+        (_Foreign("m", "C", {"message": "in", "code": "C", "providerRetryAfterMs": 10**400}), "UNKNOWN"),
+    ],
+)
+def test_no_error_keeps_its_facts_from_being_made(error: BaseException, failure: Any) -> None:
+    """STREAM-FAIL-01, STREAM-FAIL-02, LERR-NORM-02: a code is a non-empty text, facts are JSON; nothing raises."""
+    made = normalise(error)
+    assert failure in (made, made["code"], made.get("status"))
+    assert type(made["code"]) is str
+    assert json.loads(json.dumps(made)) == made
+
+
+def test_facts_of_an_enumeration_are_plain() -> None:
+    """LERR-FIELDS-01: an enumeration's text or number is taken for what it stands for."""
+    error = LlmError("m", _Code.BUSY, status=HTTPStatus.TOO_MANY_REQUESTS)
+    assert error.failure == {"message": "m", "code": "BUSY", "status": 429}
+    assert [type(fact) for fact in (error.failure["code"], error.failure["status"], error.code)] == [str, int, str]
+
+
+def test_a_delay_that_no_double_holds_is_refused() -> None:
+    """LERR-FIELDS-01: like an infinite one."""
+    with pytest.raises(InvalidLlmError, match="providerRetryAfterMs must be a positive finite number"):
+        LlmError("m", "C", provider_retry_after_ms=10**400)

@@ -121,6 +121,18 @@ def test_what_is_no_message_is_not_imported(change: dict[str, object], message: 
         import_message(value)
 
 
+def test_a_refusal_is_short_however_deep_the_value() -> None:
+    """What is refused is named by its beginning, or not at all."""
+    deep: Any = None
+    for _ in range(20_000):
+        deep = {"a": deep}
+    value = {"id": "i", "role": "user", "content": [], "source": {"kind": "user"}}
+    for name in value:
+        with pytest.raises(MalformedMessage) as refused:
+            import_message({**value, name: deep})
+        assert len(str(refused.value)) < 200
+
+
 def test_what_is_no_json_makes_no_message() -> None:
     with pytest.raises(NotJson, match=r"\['content'\]\[0\]\['at'\]"):
         user_message([{"type": "x", "at": {1}}])

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -17,9 +17,11 @@ from dshcore.llm import (
     LlmError,
     LlmRuntime,
     assistant_message,
+    attempts,
     close_stream,
     user_message,
 )
+from dshcore.prefix import Growing, Prefix
 from dshcore.settling import SettlingLoop
 
 CONFIG = CallConfig(provider="p", model="m")
@@ -430,3 +432,123 @@ def test_replay_state_of_a_vanished_route_is_withheld(bench: Bench) -> None:
 def test_the_seam_is_a_service(bench: Bench) -> None:
     bench.root.provide(LLM, bench.llm)
     assert bench.root[LLM] is bench.llm
+
+
+def test_what_is_asked_of_a_stream_is_done_in_turn(bench: Bench) -> None:
+    """STREAM-CLOSE-01: a pull that is pending when the consumer leaves gets its chunk, then the adapter is closed."""
+    gate, done = asyncio.Event(), list[object]()
+    adapters = ByHand(text("a"), text("b"))
+
+    async def slow() -> AsyncIterator[JsonObject]:
+        try:
+            await gate.wait()
+            async for chunk in adapters:
+                yield chunk
+        finally:
+            await adapters.aclose()
+
+    bench.serve(lambda _: slow())
+
+    async def consume() -> None:
+        chunks = bench.llm.stream(request())
+
+        async def ask(of: Awaitable[object]) -> None:
+            done.append(await of)
+
+        asked = [anext(chunks), anext(chunks), close_stream(chunks), anext(chunks, "end")]
+        tasks = [asyncio.ensure_future(ask(one)) for one in asked]
+        await asyncio.sleep(0)
+        assert (done, adapters.closed) == ([], 0)
+        gate.set()
+        await asyncio.gather(*tasks)
+
+    bench.run(consume())
+    assert (done, adapters.closed) == ([text("a"), text("b"), None, "end"], 1)
+
+
+def test_who_no_longer_waits_is_passed_over(bench: Bench) -> None:
+    """STREAM-CLOSE-01: a queued pull that is cancelled takes no chunk, and the close behind it still happens."""
+    gate = asyncio.Event()
+    adapters = ByHand(text("b"))
+
+    async def slow() -> AsyncIterator[JsonObject]:
+        try:
+            await gate.wait()
+            yield text("a")
+            async for chunk in adapters:
+                yield chunk
+        finally:
+            await adapters.aclose()
+
+    bench.serve(lambda _: slow())
+
+    async def consume() -> None:
+        chunks = bench.llm.stream(request())
+        first, queued = (asyncio.ensure_future(_next(chunks)) for _ in range(2))
+        closing = asyncio.ensure_future(close_stream(chunks))
+        await asyncio.sleep(0)
+        queued.cancel()
+        gate.set()
+        assert await first == text("a")
+        await closing
+        assert queued.cancelled()
+
+    bench.run(consume())
+    assert adapters.closed == 1
+
+
+def test_who_is_cancelled_in_its_turn_passes_it_on(bench: Bench) -> None:
+    """STREAM-CLOSE-01: a pull that is cancelled between its turn and its start strands nobody."""
+    gate = asyncio.Event()
+
+    async def slow() -> AsyncIterator[JsonObject]:
+        await gate.wait()
+        yield text("a")
+        yield text("b")
+
+    bench.serve(lambda _: slow())
+
+    async def consume() -> None:
+        chunks = bench.llm.stream(request())
+        first, queued, last = (asyncio.ensure_future(_next(chunks)) for _ in range(3))
+        first.add_done_callback(lambda _: queued.cancel())
+        await asyncio.sleep(0)
+        gate.set()
+        assert await last == text("b")
+        assert queued.cancelled()
+
+    bench.run(consume())
+
+
+async def _next(chunks: AsyncIterator[JsonObject]) -> JsonObject:
+    return await anext(chunks)
+
+
+def test_foreign_replay_state_is_taken_off_each_message_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ADAPTER-REPLAY-01: a later request of the same history costs what is new in it."""
+    looked: list[JsonObject] = []
+    plain = attempts._without_state
+
+    def counted(message: JsonObject) -> JsonObject:
+        looked.append(message)
+        return plain(message)
+
+    monkeypatch.setattr(attempts, "_without_state", counted)
+    bench.serve(yielding(STOP), "other")
+    adapter = bench.serve(yielding(STOP))
+    history: Growing[JsonObject] = Growing()
+    content = [{"type": "text", "text": "x"}]
+
+    def said() -> JsonObject:
+        return assistant_message(content, provider="other", model="m", replay_state={"response": 1})
+
+    for told in (3, 1, 0):
+        history.extend(said() for _ in range(told))
+        early = Prefix(history)
+        history.append(user_message("later"))
+        bench.chunks(bench.llm.stream(request(messages=early)))
+        (shown,) = (made.messages for made in adapter.requests[-1:])
+        assert len(shown) == len(early)
+        assert not any("replayState" in message["source"] for message in shown)
+    assert len(looked) == 4
+    assert "replayState" in history[0]["source"]

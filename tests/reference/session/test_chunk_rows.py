@@ -188,6 +188,15 @@ def test_everything_else_is_itself(value: Any) -> None:
     assert decode_storage_record(stored) == (stored,)
 
 
+def test_rows_are_read_as_a_decoder_made_them() -> None:
+    """Plain containers are a row too, and no row when they are no JSON (CHUNKROWS-DEC-01, CHUNKROWS-DEC-03)."""
+    assert decode_storage_record(row()) == decode_storage_record(freeze(row()))
+    with pytest.raises(MalformedRow, match=r"malformed text-chunks storage row: .*negative zero"):
+        decode_storage_record(row(time0=-0.0))
+    other: Any = {"type": "x/y", "data": -0.0}
+    assert decode_storage_record(other)[0] is other
+
+
 EXACTLY = "data must be exactly {turn, step, index, dt, texts}"
 BIG = 2**53 - 1
 

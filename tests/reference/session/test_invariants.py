@@ -134,6 +134,24 @@ def test_broken_relations(entries: list[Any], relation: str) -> None:
     assert broken(*entries) == (len(entries) - 1, relation)
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [("turn/start", {"turn": True})],
+        [turn_start(), ("turn/end", {"turn": True, "reason": {"kind": "completed"}})],
+        [turn_start(), ("step/start", {"turn": True, "step": 1})],
+        [turn_start(), ("step/start", {"turn": 1, "step": True})],
+        [turn_start(), step_start(), ("step/end", {"turn": 1, "step": True})],
+        [turn_start(), step_start(), ("assistant/chunk", {"turn": True, "step": 1, "chunk": {}})],
+    ],
+)
+def test_a_boolean_is_no_number(entries: list[Any]) -> None:
+    """INV-TURN-01, INV-TURN-02, INV-STEP-01, INV-STEP-03: Python's own comparison takes it for 1."""
+    found = broken(*entries)
+    assert found is not None
+    assert found[0] == len(entries) - 1
+
+
 def test_calls_without_a_name_are_nobodys() -> None:
     """A malformed call cannot be answered, and breaks nothing (INV-CALL-03)."""
     assert broken(turn_start(), step_start(), ("tool/call", {**PLACE, "callId": [{}]}), step_end()) is None

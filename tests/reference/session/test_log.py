@@ -1,5 +1,6 @@
 """The session log: what an append accepts, in which order it checks, and what observers see of it."""
 
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -9,7 +10,11 @@ from typeguard import suppress_type_checks
 from dshcore.ids import SessionId
 from dshcore.json import freeze
 from dshcore.prefix import Growing
-from dshcore.session import SESSION_EVENT, AppendReentered, AppendRefused, Session, SessionPublished, history
+from dshcore.session import SESSION_EVENT, SESSIONS, AppendReentered, AppendRefused, Session, SessionPublished, history
+
+
+class _Kind(StrEnum):
+    X = "x/y"
 
 
 @pytest.fixture
@@ -104,6 +109,9 @@ def test_events_are_a_snapshot(session: Session) -> None:
         (("turn/end", {"turn": 1, "reason": {"kind": "error"}}, {}), "could not be loaded again"),
         (("turn/end", {"turn": 1, "reason": {"kind": "aborted", "x": 1}}, {}), "could not be loaded again"),
         (("steering/message", {}, {}), "could not be loaded again"),
+        (("text-chunks", {}, {}), "could not be loaded again"),
+        (("reasoning-chunks", {}, {}), "could not be loaded again"),
+        (("tool-call-chunks", {}, {}), "could not be loaded again"),
     ],
 )
 def test_refused_append_changes_nothing(session: Session, append: tuple[str, Any, Any], text: str) -> None:
@@ -119,7 +127,7 @@ def test_refused_append_changes_nothing(session: Session, append: tuple[str, Any
 def test_types_are_texts(session: Session) -> None:
     """After the payload was looked at, and before it would have to be stamped (LOG-APPEND-07)."""
     kind: Any
-    for kind in (5, None, ["x"], float("nan")):
+    for kind in (5, None, ["x"], float("nan"), _Kind.X):
         with pytest.raises(AppendRefused, match="could not be loaded again"):
             session.append(kind, {})
         with pytest.raises(AppendRefused, match="non-JSON-serializable data"):
@@ -296,6 +304,64 @@ def test_guard_ends_with_the_dispatch(world: World) -> None:
     world.on_event("x/y", lambda: world.loop.call_soon(lambda: session.append("x/later", {})))
     world.run(lambda: session.append("x/y", {}))
     assert world.log() == ["x/y", "x/then", "x/later"]
+
+
+def test_who_waits_for_an_append_cannot_spoil_it(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """What fails behind it is reported, the others run, and the append answers or refuses as ever (LOG-APPEND-05)."""
+    session = world.create().session
+    store, ran = world.root[SESSIONS], list[str]()
+
+    def fail() -> None:
+        ran.append("failed")
+        raise ValueError("late")
+
+    def wait(*_: object) -> None:
+        session.when_unwound(fail)
+        session.when_unwound(lambda: ran.append("other"))
+
+    world.on_event("x/y", wait)
+    assert session.append("x/y", {})["type"] == "x/y"
+
+    def veto(waiting: Session, _: object) -> None:
+        wait()
+        raise KeyError(waiting.id)
+
+    store.validate(world.root, veto)
+    with pytest.raises(KeyError, match="a"):
+        session.append("x/z", {})
+    assert ran == ["failed", "other"] * 2
+    assert caplog.messages == ['session "a": what waited for an append failed: ValueError: late'] * 2
+
+
+def test_a_host_that_stops_strands_nobody(world: World) -> None:
+    """LIFE-DISP-20: what is no error of the callback goes on to the host, when all have run."""
+    session = world.create().session
+    ran: list[str] = []
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    def wait() -> None:
+        session.when_unwound(stop)
+        session.when_unwound(lambda: ran.append("other"))
+
+    world.on_event("x/y", wait)
+    with pytest.raises(KeyboardInterrupt):
+        session.append("x/y", {})
+    assert ran == ["other"]
+
+
+def test_nothing_that_is_handed_out_changes_the_session(session: Session) -> None:
+    """Neither its surface nor its header can be changed or replaced through it (LOG-IMM-02)."""
+    session.append("user/message", message("A"), surface_op="append")
+    handed: Any = session
+    for name in ("surface", "header", "events"):
+        with pytest.raises(AttributeError):
+            setattr(handed, name, None)
+    assert {name for name in dir(handed.surface) if not name.startswith("_")} == {"nodes", "replace_generation"}
+    held = session.surface
+    session.append("user/message", message("B"), surface_op="append")
+    assert (held.nodes, session.surface.nodes) == ((0, 1), (0, 1))
 
 
 def test_failing_observers_change_nothing(world: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -104,6 +104,7 @@ def test_a_turn_that_was_cut_after_any_event(length: int, expected: list[str]) -
         ([answer("c"), call("c"), call("c")], [f"c {STARTED}"]),
         ([call("c"), answer("c")], [f"c {UNSTARTED}"]),
         ([answer("c"), call("c"), result("c"), answer("d"), call("c")], [f"d {UNSTARTED}"]),
+        ([answer("", "c"), call("")], [f"c {UNSTARTED}"]),
         ([("tool/call", {"callId": 5}), ("tool/call", None), ("assistant/chunk", None)], []),
     ],
 )

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from typeguard import suppress_type_checks
 
 from dshcore.ids import SessionId
 from dshcore.json import freeze
@@ -37,6 +38,13 @@ CAPPED = {"provider": "p", "model": "m", "maxTokens": 5, "x": 1}
 
 def seeded(*events: Any, **options: Any) -> Session:
     return Session(SessionId("s"), seed=list(events), now=lambda: 7, **options)
+
+
+@pytest.mark.parametrize("seed", [{}, "", 0, False, 5, {"a": 1}, "ab", iter(())])
+def test_a_seed_is_an_array(seed: Any) -> None:
+    """Whatever counts as empty (SEED-VAL-01)."""
+    with suppress_type_checks(), pytest.raises(InvalidSeed, match="a seed must be an array of events, not"):
+        Session(SessionId("s"), seed=seed)
 
 
 def test_mark_follows_the_seed_once() -> None:
@@ -155,6 +163,7 @@ def test_seed_is_copied() -> None:
     assert session.events[0]["data"] == {"a": (1,)}
 
 
+Z = 'tool call "z" has no result'
 CALL = {"type": "tool-call", "id": "c", "name": "t", "arguments": ""}
 START = event("turn/start", {"turn": 1})
 STEP = event("step/start", {"turn": 1, "step": 1})
@@ -184,6 +193,9 @@ def numbered(event: dict[str, Any], **numbers: int) -> dict[str, Any]:
         ([START, STEP, ASKED], "turn 1 is open"),
         ([START, numbered(START, turn=2), numbered(END, turn=2)], "turn 1 is open"),
         ([START, STEP, numbered(STEP, step=2), numbered(STEP_END, step=2), END], "step 1 of turn 1 is open"),
+        ([START, ASKED, STEP, ANSWERED, STEP_END, END], None),
+        ([START, STEP, event("assistant/message", assistant(content=[{**CALL, "id": "z"}, CALL])), STEP_END, END], Z),
+        ([START, STEP, event("assistant/message", assistant(content=[{**CALL, "id": ""}])), STEP_END, END], None),
         ([START, STEP, END, numbered(START, turn=2), STEP_END, numbered(END, turn=2)], "step 1 of turn 1 is open"),
     ],
 )

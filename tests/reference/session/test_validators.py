@@ -1,5 +1,6 @@
 """Validators: what sees an event before it is committed."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -178,3 +179,20 @@ def test_validators_end_with_their_owner(world: World, store: SessionStore, sess
     session.append("x/y", {})
     with pytest.raises(InactiveContext):
         store.validate(owner, refuse)
+
+
+async def later(_session: Session, _candidate: SessionEvent) -> None:
+    raise Refused
+
+
+class Later:
+    async def __call__(self, _session: Session, _candidate: SessionEvent) -> None:
+        raise Refused
+
+
+@pytest.mark.parametrize("validator", [later, Later(), partial(later)])
+def test_a_validator_is_synchronous(world: World, store: SessionStore, session: Session, validator: Any) -> None:
+    """LOG-APPEND-06: one that would never be waited for is refused where it is given."""
+    with pytest.raises(TypeError, match="validators of appends are synchronous"):
+        store.validate(world.root, validator)
+    assert session.append("x/y", {})["seq"] == 0

@@ -21,6 +21,9 @@ from dshcore.llm import (
     close_stream,
 )
 
+_END: Final = object()
+"""What no adapter can deliver; a null chunk is a chunk."""
+
 _FACTS: Final = {
     "status": "status",
     "providerRetryAfterMs": "provider_retry_after_ms",
@@ -88,11 +91,11 @@ def stream(world: World, args: Arguments) -> None:
 
 def pull(world: World, args: Arguments) -> Started:
     """Ask a stream for its next chunk."""
-    asked = anext(_stream(world, args), None)
+    asked = anext(_stream(world, args), _END)
 
     async def pulled() -> dict[str, object]:
         chunk = await asked
-        return {"end": True} if chunk is None else {"chunk": chunk}
+        return {"end": True} if chunk is _END else {"chunk": chunk}
 
     return Started(pulled())
 
