@@ -4,6 +4,8 @@ It has nothing to do with a `CancelSignal`, by which the work itself is asked to
 """
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 
 def host_is_cancelling() -> bool:
@@ -28,3 +30,25 @@ def is_contained(failure: BaseException) -> bool:
     if is_cancellation(failure):
         return not host_is_cancelling()
     return isinstance(failure, Exception)
+
+
+async def all_ended(tasks: Sequence[asyncio.Task[Any]], *, cancel: bool = False) -> asyncio.CancelledError | None:
+    """Wait until all tasks have ended, whatever happens meanwhile.
+
+    Args:
+        tasks: The tasks.
+        cancel: Whether a cancellation is handed on to them, each time.
+
+    Returns:
+        The first cancellation that came meanwhile; whoever waits raises it when everything is tidy.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    while pending := [task for task in tasks if not task.done()]:
+        try:
+            await asyncio.wait(pending)
+        except asyncio.CancelledError as error:
+            cancelled = cancelled or error
+            if cancel:
+                for task in pending:
+                    task.cancel()
+    return cancelled

@@ -38,7 +38,8 @@ def compose(
         without: Parts to leave out, of `PARTS`. The loop needs all others, and is left out with any of them.
 
     Returns:
-        The root context, with every part as a service. `await root.dispose()` ends it: agents are torn down first.
+        The root context, with every part as a service. `await root.dispose()` ends it and waits for all: the teardown
+        of the loop and its agents begins first, and the other parts do not wait for that (FIBER-DISP-03).
 
     Raises:
         UnknownPart: `without` names something else.

@@ -82,7 +82,7 @@ CONTEXT_FAULTS: Final[tuple[Fault, ...]] = (
         "unloaded-plugin-reads-on",
         "CTX-READ-03",
         "A plugin that has lost its service, and is unloaded, reads the old one.",
-        edit(Fiber, "_next_leg", ("    self._held = {}", "    pass")),
+        edit(Fiber, "_behind", ("    self._held = {}", "    pass")),
     ),
     Fault(
         "undos-cannot-read",
@@ -169,10 +169,10 @@ CONTEXT_FAULTS: Final[tuple[Fault, ...]] = (
             Fiber,
             "wait",
             (
-                "    while self._journey is not None:\n",
+                "    await self._arrival()\n",
                 (
                     "    if self.state is State.PENDING:\n        await asyncio.get_running_loop().create_future()\n"
-                    "    while self._journey is not None:\n"
+                    "    await self._arrival()\n"
                 ),
             ),
         ),
@@ -183,8 +183,8 @@ CONTEXT_FAULTS: Final[tuple[Fault, ...]] = (
         "The failure of a child is that of its parent.",
         edit(
             Fiber,
-            "_load",
-            ("        self.error = error\n", "        self.error = self._parent.error = error\n"),
+            "_fail",
+            ("    self.error = error\n", "    self.error = self._parent.error = error\n"),
         ),
     ),
     Fault(
@@ -223,13 +223,13 @@ CONTEXT_FAULTS: Final[tuple[Fault, ...]] = (
             Fiber,
             "_enter",
             (
-                "            self._app.services.changed_by(self)",
+                "            self._tell_dependents()",
                 (
                     "            def look(ticks):\n"
                     "                if ticks == 0:\n"
-                    "                    self._app.services.changed_by(self)\n"
+                    "                    self._tell_dependents()\n"
                     "                else:\n"
-                    "                    self._app.loop().call_soon(look, ticks - 1)\n"
+                    "                    require_loop().call_soon(look, ticks - 1)\n"
                     "            look(20)"
                 ),
             ),
@@ -308,12 +308,12 @@ CONTEXT_FAULTS: Final[tuple[Fault, ...]] = (
             Fiber,
             "_enter",
             (
-                "            self._app.services.changed_by(self)",
+                "            self._tell_dependents()",
                 (
                     "            if state is State.ACTIVE:\n"
-                    "                self._app.services.changed_by(self)\n"
+                    "                self._tell_dependents()\n"
                     "            else:\n"
-                    "                self._app.loop().call_soon(self._app.services.changed_by, self)"
+                    "                require_loop().call_soon(self._tell_dependents)"
                 ),
             ),
         ),
@@ -322,7 +322,7 @@ CONTEXT_FAULTS: Final[tuple[Fault, ...]] = (
         "undos-are-not-waited-for",
         "FIBER-DISP-02",
         "A disposal ends while undos are in progress.",
-        edit(Effects, "undo_all", ("        await asyncio.wait(running)", "        return")),
+        edit(Effects, "undo_all", ("        stopped = stopped or await all_ended(running)", "        return")),
     ),
     Fault(
         "undone-in-order",

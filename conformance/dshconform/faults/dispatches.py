@@ -181,8 +181,11 @@ DISPATCH_FAULTS: Final[tuple[Fault, ...]] = (
             listeners,
             "_join",
             (
-                "    try:\n        await asyncio.wait(tasks)\n",
-                "    try:\n        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)\n",
+                "    cancelled = await all_ended(tasks, cancel=True)\n",
+                (
+                    "    cancelled = None\n    if tasks:\n"
+                    "        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)\n"
+                ),
             ),
             ("for task in tasks:  # EVT-PAR-02", "for task in filter(asyncio.Task.done, tasks):  # EVT-PAR-02"),
         ),

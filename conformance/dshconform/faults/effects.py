@@ -69,7 +69,7 @@ EFFECT_FAULTS: Final[tuple[Fault, ...]] = (
             _Composite,
             "unwind",
             ("    while self._undos:\n", "    outcomes = []\n    while self._undos:\n"),
-            ("            return self._unwind_behind(outcome)", "            outcomes.append(outcome)"),
+            ("return self._unwind_behind(outcome)", "outcomes.append(outcome)"),
             ("    return None", "    return asyncio.gather(*outcomes) if outcomes else None"),
         ),
     ),
@@ -120,11 +120,8 @@ EFFECT_FAULTS: Final[tuple[Fault, ...]] = (
             _Composite,
             "unwind",
             (
-                "        outcome = start_or_join(self._undos.pop())\n",
-                (
-                    "        try:\n            outcome = start_or_join(self._undos.pop())\n"
-                    "        except Exception:\n            continue\n"
-                ),
+                "        except NoEventLoop:\n",
+                "        except Exception:\n            continue\n        except NoEventLoop:\n",
             ),
         ),
     ),

@@ -8,10 +8,11 @@ from dshconform.faults.fault import Fault
 from dshcore.context.context import Context
 from dshcore.context.fiber import Fiber
 from dshcore.scope import keys, layers, scopes
-from dshcore.scope.keys import ScopeParentBinding
+from dshcore.scope.keys import _Binding
 from dshcore.scope.layers import Layers
 from dshcore.scope.scopes import Carrier, Scope
-from dshcore.tools.registry import ToolRegistry
+from dshcore.session.store import SessionStore
+from dshcore.tools import visibility
 
 OUTLIVES: Final = edit(
     layers.Layers,
@@ -58,13 +59,13 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
         "TRACE-READ-01",
         "A read without a scope finds the tools of all scopes.",
         edit(
-            ToolRegistry,
-            "get",
+            visibility,
+            "resolve",
             (
-                "self._layers.visible(scope)",
+                "around = layers.visible(scope)",
                 (
-                    "(self._layers.visible(scope) if scope is not None else "
-                    "(self._layers.global_, *(layer for _, layer in self._layers._scoped.values())))"
+                    "around = layers.visible(scope) if scope is not None else "
+                    "(layers.global_, *(layer for _, layer in layers._scoped.values()))"
                 ),
             ),
         ),
@@ -90,7 +91,10 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
                 "accepting",
                 (
                     "return self.id is not None",
-                    "return (self.plugin is not None or self.state is not State.LOADING) and self.id is not None",
+                    (
+                        'return (self.state is not State.LOADING or self._body.__name__ == "load")'
+                        " and self.id is not None"
+                    ),
                 ),
             ),
         ),
@@ -186,7 +190,7 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             Fiber,
             "end",
-            ("    self.dispose.begin()\n    if self._journey", "    if self.dispose.begin() and self._journey"),
+            ("    disposer.begin()\n    if self._journey", "    if disposer.begin() and self._journey"),
         ),
     ),
     Fault(
@@ -311,6 +315,12 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
+        "sessions-are-their-own-keys",
+        "SCOPE-EVT-09",
+        "Session events are about the session, so that no scope hears them.",
+        edit(SessionStore, "enter", ("scope_target(session, via.scope)", "scope_target(session, session)")),
+    ),
+    Fault(
         "registry-answers-a-wrapper",
         "LAYER-EFF-05",
         "What a registration answers is a function around its disposer.",
@@ -343,14 +353,14 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
         "link-stays-put",
         "BIND-REBIND-01",
         "A re-link changes nothing.",
-        edit(ScopeParentBinding, "rebind", ("    _link(self.key, parent)", "    pass")),
+        edit(_Binding, "rebind", ("    _link(self.key, parent)", "    pass")),
     ),
     Fault(
         "rejected-relink-unlinks",
         "BIND-REBIND-02",
         "A re-link that is refused leaves the key without a parent.",
         edit(
-            ScopeParentBinding,
+            _Binding,
             "rebind",
             ("    _link(self.key, parent)", "    _links.pop(id(self.key), None)\n    _link(self.key, parent)"),
         ),
@@ -360,7 +370,7 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
         "BIND-REBIND-03",
         "What else stood under the former parent is re-linked as well.",
         edit(
-            ScopeParentBinding,
+            _Binding,
             "rebind",
             (
                 "    _link(self.key, parent)",

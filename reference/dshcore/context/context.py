@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast, overload
 
 from dshcore.context.effects import AsyncDisposer, AsyncParts, Disposer, Parts, Undo
-from dshcore.context.errors import InvalidPlugin, ServiceMissing
+from dshcore.context.errors import InvalidListener, InvalidPlugin, ServiceMissing, require_loop
 from dshcore.context.fiber import Application, Fiber
 from dshcore.context.listeners import Listener
 from dshcore.context.services import OUTER, Place, Realm, ServiceKey
@@ -167,18 +167,18 @@ class Context:
         Raises:
             InvalidPlugin: It is no plugin.
             InactiveContext: The owner unloads, or was disposed of.
-            RuntimeError: No event loop is running.
+            NoEventLoop: No event loop is running; nothing is mounted.
 
         Spec:
             FIBER-MOUNT-01, FIBER-MOUNT-02, FIBER-MOUNT-03, FIBER-CONFIG-01
         """
         made = _plugin(plugin)
+        require_loop()  # FIBER-MOUNT-01: before anything is owned
         mounted = self._with(
             fiber=Fiber(
                 self._app,
                 parent=self.fiber,
                 name=made.name,
-                plugin=plugin,
                 requires=made.requires,
                 realms=self._realms,
             )
@@ -203,7 +203,8 @@ class Context:
         Args:
             name: What to call it; by default as this one.
             scope: The tag of its scope; by default that of this context.
-            requires: The services that may be read through it.
+            requires: The services that may be read through it. When one of them goes, what is registered through the
+                context is undone; when it comes back, the context is active again, and empty.
             owned: Whether it ends with the owner of this context. Where it has to end later than that, whoever opens
                 it sees to its end.
 
@@ -260,6 +261,7 @@ class Context:
 
         Raises:
             InactiveContext: The owner unloads, or was disposed of.
+            InvalidEffect: The undo cannot be called.
 
         Spec:
             EFFECT-SINGLE-01, EFFECT-INACT-01
@@ -300,6 +302,7 @@ class Context:
 
         Raises:
             InactiveContext: The owner unloads, or was disposed of.
+            NoEventLoop: No event loop is running; nothing has begun.
 
         Spec:
             EFFECT-ASYNC-01
@@ -319,7 +322,8 @@ class Context:
             Cancelling a caller that awaits the completion does not stop the undoing.
 
         Raises:
-            RuntimeError: No event loop is running; nothing has changed.
+            NoEventLoop: No event loop is running; nothing has changed.
+            Exception: Through the answer, what a status observer failed with; everything is undone all the same.
 
         Spec:
             SCOPE-DISP-01, SCOPE-DISP-02, SCOPE-DISP-03, CTX-DEAD-01
@@ -481,10 +485,13 @@ class Context:
 
         Raises:
             InactiveContext: The owner unloads, or was disposed of.
+            InvalidListener: The listener cannot be called.
 
         Spec:
             EVT-ON-01, EVT-ON-02, EVT-ON-03, EVT-ONCE-01, EVT-FILT-02, EFFECT-INACT-01
         """
+        if not callable(listener):
+            raise InvalidListener(key.name, listener)
         listeners = self._app.listeners
         entry = Listener(listener, self, global_)
         disposer = self.fiber.effects.own(lambda: listeners.remove(key, entry), f"listener of {key.name}")
@@ -548,11 +555,12 @@ class Context:
         """Start all listeners now; the answer waits until all have ended.
 
         Raises:
+            NoEventLoop: No event loop is running; nobody was called.
             ListenersFailed: Through the answer, when some failed; all have ended.
             Exception: Through the answer, what an observer or the receiver raised; nobody was called.
 
         Cancellation:
-            Every listener is cancelled, and the answer ends when all have ended.
+            Every listener is cancelled, as often as the answer is, and the answer ends when all have ended.
 
         Spec:
             EVT-PAR-01, EVT-PAR-02
@@ -587,7 +595,10 @@ class Context:
 def _plugin(given: object) -> Plugin[Any]:
     """Make a plugin of what is to be mounted: a body alone goes by the name of its function."""
     if isinstance(given, Plugin):
-        return given  # pyright: ignore[reportUnknownVariableType] - of any configuration
+        plugin: Plugin[Any] = given  # pyright: ignore[reportUnknownVariableType] - of any configuration
+        if not callable(plugin.body):
+            raise InvalidPlugin(plugin)
+        return plugin
     if not callable(given):
         raise InvalidPlugin(given)
     name = getattr(given, "__name__", None)

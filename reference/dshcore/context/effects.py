@@ -8,12 +8,21 @@ composite; a function around it moves nothing.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterator,
+)
 from typing import Any, TypeAlias, cast
 
 from dshcore import eager
-from dshcore.context.errors import InvalidEffect
+from dshcore.context.errors import InvalidEffect, NoEventLoop, require_loop
 from dshcore.errors import describe
+from dshcore.host import all_ended, host_is_cancelling
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +60,7 @@ class Disposer:
 
         Raises:
             Exception: What the undo raised; the effect counts as undone all the same (EFFECT-ERR-01).
+            NoEventLoop: The undo takes time, and no event loop is running. The effect stays in force.
 
         Cancellation:
             Cancelling the caller that awaits the answer does not stop the undo.
@@ -68,13 +78,17 @@ class Disposer:
             return False
         try:
             outcome = undo()
+            if isinstance(outcome, Awaitable):
+                require_loop_for(outcome)
+                self.running = eager.start(self._finish(outcome), name=f"undo {self.label}")
+        except NoEventLoop:
+            self._undo = undo
+            raise
         except BaseException:
             self._owner.release(self)
             raise
-        if outcome is None:
+        if self.running is None:
             self._owner.release(self)
-        else:
-            self.running = eager.start(self._finish(outcome), name=f"undo {self.label}")
         return True
 
     async def _finish(self, outcome: Awaitable[object]) -> None:
@@ -117,7 +131,13 @@ class Effects:
         return len(self._owned)
 
     def own(self, undo: Undo, label: str) -> Disposer:
-        """Take in an effect that is in force."""
+        """Take in an effect that is in force.
+
+        Raises:
+            InvalidEffect: The undo cannot be called.
+        """
+        if not callable(undo):
+            raise InvalidEffect(undo)
         disposer = Disposer(self, undo, label)
         self._owned[disposer] = None
         return disposer
@@ -164,24 +184,44 @@ class Effects:
     def async_composite(self, body: Callable[[], object], label: str) -> AsyncDisposer:
         """Run a body that takes time, and own what it hands over as one effect.
 
+        Raises:
+            NoEventLoop: No event loop is running; nothing has begun.
+
+        Cancellation:
+            A setup that the host cancels undoes its parts itself: nothing new is started while a program ends.
+
         Spec:
             EFFECT-ASYNC-01
         """
+        require_loop()
         parts = _Composite(self)
 
         async def set_up() -> None:
-            later = gather(body(), parts.add)
-            if later is not None:
-                await later
+            try:
+                later = gather(body(), parts.add)
+                if later is not None:
+                    await later
+            except asyncio.CancelledError:
+                if host_is_cancelling():
+                    await unwind()
+                raise
 
-        async def undo() -> None:
-            await asyncio.wait((disposer.setup,))
+        async def unwind() -> None:
             unwinding = parts.unwind()
             if unwinding is not None:
                 await unwinding
+
+        async def undo() -> None:
+            if not disposer.setup.done():
+                await asyncio.wait((disposer.setup,))
+            await unwind()
             disposer.setup.result()
 
         def ended(setup: asyncio.Task[None]) -> None:
+            if setup.cancelled() and setup.cancelling():  # the host's own cancellation
+                if disposer.running is None:
+                    self.release(disposer)
+                return
             failure = asyncio.CancelledError() if setup.cancelled() else setup.exception()
             if failure is not None and disposer.begin() and disposer.running is not None:
                 disposer.running.add_done_callback(lambda task: _report_outcome(disposer, task, but=failure))
@@ -203,21 +243,29 @@ class Effects:
     async def undo_all(self) -> None:
         """Undo everything: start all, the latest first, then wait for all. No failure leaves it.
 
+        Cancellation:
+            It goes on to the end all the same; then the cancellation comes out, as does what stops the program.
+
         Spec:
             FIBER-DISP-02, FIBER-DISP-03, FIBER-DISP-04, EFFECT-SINGLE-02
         """
+        stopped: BaseException | None = None
         begun = tuple(reversed(self._owned))
         for disposer in begun:  # FIBER-DISP-03
             try:
                 disposer.begin()
             except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - FIBER-DISP-04
                 _report(disposer, error)
+            except BaseException as error:  # noqa: BLE001 - raised below
+                stopped = stopped or error
         running = [disposer.running for disposer in begun if disposer.running is not None]
         if running:
-            await asyncio.wait(running)
+            stopped = stopped or await all_ended(running)
         for disposer in begun:
             if disposer.running is not None:
                 _report_outcome(disposer, disposer.running)
+        if stopped is not None:
+            raise stopped
 
 
 class _Composite:
@@ -244,9 +292,15 @@ class _Composite:
     def unwind(self) -> Awaitable[None] | None:
         """Undo the parts in reverse, one after another; the first failure ends it (EFFECT-GEN-01, EFFECT-ERR-01)."""
         while self._undos:
-            outcome = start_or_join(self._undos.pop())
-            if outcome is not None:
-                return self._unwind_behind(outcome)
+            last = self._undos[-1]
+            try:
+                outcome = start_or_join(self._undos.pop())
+                if outcome is not None:
+                    require_loop_for(outcome)
+                    return self._unwind_behind(outcome)
+            except NoEventLoop:
+                self._undos.append(last)  # it is still in force
+                raise
         return None
 
     async def _unwind_behind(self, outcome: Awaitable[object]) -> None:
@@ -312,14 +366,30 @@ def _gather_all(parts: Iterator[object], add: Callable[[object], None]) -> None:
                 add(end.value)
                 return
             add(part)
-    finally:
+    except BaseException:
         if isinstance(parts, Generator):
-            parts.close()
+            try:
+                parts.close()
+            except Exception as error:  # noqa: BLE001 - what it was closed for is what the caller gets
+                _report_unclosed(error)
+        raise
 
 
 async def _gather_all_later(parts: AsyncIterator[object], add: Callable[[object], None]) -> None:
-    async for part in parts:
-        add(part)
+    try:
+        async for part in parts:
+            add(part)
+    except Exception:
+        if isinstance(parts, AsyncGenerator):
+            try:
+                await parts.aclose()
+            except Exception as error:  # noqa: BLE001 - as above
+                _report_unclosed(error)
+        raise
+
+
+def _report_unclosed(error: Exception) -> None:
+    _log.warning("the body of an effect cannot be closed: %s", describe(error), exc_info=error)
 
 
 async def _gather_later(answer: Awaitable[object], add: Callable[[object], None]) -> None:
@@ -333,12 +403,28 @@ def start_or_join(undo: Undo) -> Awaitable[object] | None:
         EFFECT-SINGLE-02
     """
     if not isinstance(undo, Disposer):
-        return undo()
+        outcome: object = undo()
+        return outcome if isinstance(outcome, Awaitable) else None
     undo.begin()
     return None if undo.running is None or undo.running.done() else asyncio.shield(undo.running)
 
 
+def require_loop_for(outcome: object) -> None:
+    """Close what nobody can run.
+
+    Raises:
+        NoEventLoop: No event loop is running.
+    """
+    try:
+        require_loop()
+    except NoEventLoop:
+        eager.discard(outcome)
+        raise
+
+
 def _report_outcome(disposer: Disposer, task: asyncio.Task[None], *, but: BaseException | None = None) -> None:
+    if task.cancelled() and task.cancelling():  # the host's own cancellation is no failure of the undo
+        return
     error = asyncio.CancelledError() if task.cancelled() else task.exception()
     if error is not None and error is not but:
         _report(disposer, error)

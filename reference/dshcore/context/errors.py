@@ -1,5 +1,6 @@
 """Failures of registrations and look-ups."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -18,6 +19,31 @@ class InactiveContext(DshError):
 
     def __init__(self) -> None:
         super().__init__("cannot create effect on inactive context")
+        self.add_note(
+            "The plugin or scope behind it unloads, or has ended: register while it lives, or through another context."
+        )
+
+
+class NoEventLoop(DshError, RuntimeError):
+    """Something that takes time was asked for where no event loop is running. Nothing has changed."""
+
+    default_code = "NO_EVENT_LOOP"
+
+    def __init__(self) -> None:
+        super().__init__("no running event loop")
+        self.add_note("It takes time: call it from a coroutine, or from a callback of the loop that drives it.")
+
+
+def require_loop() -> asyncio.AbstractEventLoop:
+    """Answer the running event loop.
+
+    Raises:
+        NoEventLoop: There is none.
+    """
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise NoEventLoop from None
 
 
 class ServiceTaken(DshError):
@@ -31,6 +57,10 @@ class ServiceTaken(DshError):
 
     def __init__(self, key: str, holder: str) -> None:
         super().__init__(f'service "{key}" has been registered at <{holder}>')
+        self.add_note(
+            f"Withdraw it there first (its disposer, or the end of <{holder}>), or provide yours in a realm of its own "
+            "(`ctx.isolate`)."
+        )
 
 
 class KeyDeclared(DshError):
@@ -44,6 +74,7 @@ class KeyDeclared(DshError):
 
     def __init__(self, key: str, kind: Literal["accessor", "service"]) -> None:
         super().__init__(f'property "{key}" is already declared as {kind}')
+        self.add_note("Use another `ServiceKey`: a key is a service or an accessor, and has one accessor at a time.")
 
 
 class ServiceMissing(DshError, LookupError):
@@ -74,6 +105,7 @@ class ServiceInactive(DshError, LookupError):
 
     def __init__(self, key: str) -> None:
         super().__init__(f'cannot get required service "{key}" in inactive context')
+        self.add_note("The plugin waits for it, or has lost it: read in the body or later, or look with `ctx.get`.")
 
 
 class InvalidPlugin(DshError, TypeError):
@@ -84,6 +116,17 @@ class InvalidPlugin(DshError, TypeError):
     def __init__(self, plugin: object) -> None:
         received = type(plugin).__name__
         super().__init__(f'invalid plugin, expect function or object with an "apply" method, received {received}')
+        self.add_note(f"It was {plugin!r}: mount a function of context and configuration, or `Plugin(body=function)`.")
+
+
+class InvalidListener(DshError, TypeError):
+    """What is to listen cannot be called."""
+
+    default_code = "INVALID_LISTENER"
+
+    def __init__(self, event: str, listener: object) -> None:
+        super().__init__(f"a listener of {event} cannot be called")
+        self.add_note(f"It was {listener!r}: give a function of the payload.")
 
 
 class InvalidEffect(DshError, TypeError):
@@ -143,6 +186,20 @@ class CarrierMissing(DshError):
     def __init__(self, event: str) -> None:
         super().__init__(f"{event} was dispatched without a carrier")
         self.add_note("Every event about a scope needs one: `to=scope_target(subject, key)`, or a key with `receiver`.")
+
+
+class CarrierForeign(DshError):
+    """An event whose payload says whom it is about was dispatched with a carrier of somebody else's making.
+
+    Spec:
+        SCOPE-CHECK-01, SCOPE-EVT-08
+    """
+
+    default_code = "INVARIANT"
+
+    def __init__(self, event: str) -> None:
+        super().__init__(f"{event} was dispatched with a carrier, and makes its own of the payload")
+        self.add_note("Leave `to` out: the key's `receiver` says whom the event is about.")
 
 
 class ListenersFailed(DshError, ExceptionGroup[Exception]):

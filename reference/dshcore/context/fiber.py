@@ -13,13 +13,14 @@ from enum import Enum
 from itertools import count
 from typing import Any, Final
 
+from dshcore import eager
 from dshcore.context.effects import Disposer, Effects, gather
-from dshcore.context.errors import InactiveContext, ServiceInactive, ServiceMissing
+from dshcore.context.errors import InactiveContext, ServiceInactive, ServiceMissing, require_loop
 from dshcore.context.listeners import Listeners
 from dshcore.context.services import OUTER, Place, Provision, Realm, ServiceKey, Services
 from dshcore.errors import describe
 from dshcore.events import Emit
-from dshcore.host import is_contained
+from dshcore.host import host_is_cancelling, is_cancellation, is_contained
 
 _log = logging.getLogger(__name__)
 
@@ -47,27 +48,13 @@ FIBER_STATUS: Final = Emit[StatusChange]("internal/status", scoped=False)
 """Every change of the state of every fiber, in the moment in which it happens."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Application:
     """What all contexts and fibers of one application share."""
 
     listeners: Listeners[Any] = field(default_factory=Listeners[Any])
     services: "Services[Fiber]" = field(default_factory=lambda: Services[Fiber]())  # noqa: PLW0108 - a subscripted class is no type to pyright
     numbers: "count[int]" = field(default_factory=lambda: count(1))
-    _loop: asyncio.AbstractEventLoop | None = None
-
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """Answer the loop that journeys run on: the running one, else the last one.
-
-        Raises:
-            RuntimeError: No event loop has run yet.
-        """
-        try:
-            self._loop = asyncio.get_running_loop()
-        except RuntimeError:
-            if self._loop is None or self._loop.is_closed():
-                raise
-        return self._loop
 
 
 class Fiber:
@@ -80,13 +67,11 @@ class Fiber:
         parent: The fiber that owns or encloses it; none for the root.
         owned: Whether the parent's end is its end.
         name: Its name; by default the parent's.
-        plugin: What was mounted.
         requires: The services that it needs.
         realms: The realms of the context that it is mounted at.
 
     Attributes:
         id: A unique number, 0 for the root; none from the moment disposal begins.
-        plugin: What was mounted.
         requires: The services that it needs.
         state: Where it stands.
         error: What the last load failed with.
@@ -102,14 +87,12 @@ class Fiber:
         parent: "Fiber | None" = None,
         owned: bool = True,
         name: str | None = None,
-        plugin: object | None = None,
         requires: Sequence[ServiceKey[Any]] = (),
         realms: Mapping[ServiceKey[Any], Realm],
     ) -> None:
         self._app: Final = app
         self._parent: Final = parent
         self._name: Final = name
-        self.plugin: Final = plugin
         self.requires: Final = tuple(requires)
         self._places: Final = tuple((key, realms.get(key, OUTER)) for key in requires)
         self.state = State.PENDING
@@ -124,6 +107,8 @@ class Fiber:
         self._loading: tuple[object, ...] | None = None
         """The same, as it was when the load began."""
         self._journey: asyncio.Task[None] | None = None
+        self._failure: Exception | None = None
+        """What a status observer failed with, until the journey tells of it."""
         if parent is None:
             self.id: int | None = 0
             self.state, self._wanted = State.ACTIVE, ()
@@ -204,28 +189,37 @@ class Fiber:
             InactiveContext: Registrations are not accepted.
             KeyDeclared: The key is an accessor.
             ServiceTaken: Something stands there already, and stays.
+            NoEventLoop: Others wait for it, and no event loop is running to load them in.
 
         Spec:
             CTX-PROVIDE-01, CTX-PROVIDE-02, FIBER-DISP-08
         """
         effects = self.effects
         services = self._app.services
+        if self.is_loaded and services.is_required(place):
+            require_loop()
         provision = Provision(place, value, self)
         services.add(provision)
         self._provided[place] = provision
 
         def withdraw() -> Awaitable[None] | None:
+            if services.is_required(place):
+                require_loop()
             services.remove(provision)
             unloading = [one for one in services.changed(place) if one.in_transition]
             if unloading:
                 return gone(unloading)
-            del self._provided[place]
+            forget()
             return None
 
         async def gone(unloading: Sequence[Fiber]) -> None:
             for dependent in unloading:  # FIBER-DISP-08
                 await dependent.quiet()
-            del self._provided[place]  # not before: its own undos can read it (CTX-READ-04)
+            forget()  # not before: its own undos can read it (CTX-READ-04)
+
+        def forget() -> None:
+            if self._provided.get(place) is provision:  # by now it may provide the key anew (CTX-PROVIDE-01)
+                del self._provided[place]
 
         disposer = effects.own(withdraw, f'service "{place[0].name}"')
         if self.is_loaded:
@@ -265,10 +259,12 @@ class Fiber:
     def begin(self, body: Callable[[], object]) -> None:
         """Load as soon as everything required is available; never inside this call.
 
+        Raises:
+            NoEventLoop: Everything required is available, and no event loop is running.
+
         Spec:
             FIBER-MOUNT-01, FIBER-INJECT-01
         """
-        self._app.loop()
         self._body = body
         self._want(self._providers())
 
@@ -299,7 +295,8 @@ class Fiber:
             The shared completion.
 
         Raises:
-            RuntimeError: No event loop is running; nothing has changed.
+            NoEventLoop: No event loop is running; nothing has changed.
+            Exception: Through the answer, what a status observer failed with; everything is undone all the same.
 
         Cancellation:
             Cancelling a caller that awaits the completion does not stop the undoing.
@@ -307,10 +304,15 @@ class Fiber:
         Spec:
             SCOPE-DISP-02, SCOPE-DISP-04
         """
-        loop = asyncio.get_running_loop()
-        self.dispose.begin()
+        loop = require_loop()
+        disposer = self.dispose
+        disposer.begin()
         if self._journey is not None:
-            return asyncio.shield(self._journey)
+            completion = asyncio.shield(self._journey)
+            for outcome in (completion, disposer.running):
+                if outcome is not None:
+                    outcome.add_done_callback(_outcome_seen)  # it is in the log, whether or not anybody waits
+            return completion
         done: asyncio.Future[None] = loop.create_future()
         done.set_result(None)
         return done
@@ -325,12 +327,13 @@ class Fiber:
 
         Raises:
             InactiveContext: Its disposal has begun.
+            NoEventLoop: No event loop is running; nothing has changed.
 
         Spec:
             FIBER-RESTART-01, FIBER-FAIL-02
         """
         self.assert_active()
-        self._app.loop()
+        require_loop()
         self._want(None)
         self._want(self._providers())
         return self
@@ -347,8 +350,7 @@ class Fiber:
         Spec:
             FIBER-AWAIT-01, FIBER-AWAIT-02, FIBER-FAIL-01
         """
-        while self._journey is not None:
-            await asyncio.shield(self._journey)
+        await self._arrival()
         if self.error is not None:
             raise self.error
 
@@ -387,45 +389,86 @@ class Fiber:
 
     def _want(self, wanted: tuple[object, ...] | None) -> None:
         """Change what the fiber ought to be loaded with. A journey that is under way sees it at its next stop."""
-        before, self._wanted = self._wanted, wanted
-        if wanted == before or self._journey is not None:  # FIBER-INJECT-05, FIBER-DISP-06
+        before = self._wanted
+        if wanted == before:
             return
+        if self._journey is not None:  # FIBER-INJECT-05, FIBER-DISP-06
+            self._wanted = wanted
+            return
+        require_loop()
+        self._wanted = wanted
         self._set_out(State.LOADING if before is None else State.UNLOADING)
 
     def _set_out(self, leg: State) -> None:
-        journey = self._app.loop().create_task(self._travel(leg), name=f"{self.name}: {leg.value}")
-        journey.add_done_callback(_report_journey)
-        self._journey = journey
+        self._journey = eager.start(self._travel(leg), name=f"{self.name}: {leg.value}")
+        self._journey.add_done_callback(_report_journey)
         self._enter(leg)
+
+    async def _arrival(self) -> None:
+        """Wait until no transition is in progress, and fail as the journey fails."""
+        while self._journey is not None:
+            await asyncio.shield(self._journey)
 
     async def _travel(self, leg: State) -> None:
         """Load or unload, and whatever that leads to, until the fiber is at rest.
 
         A status observer that fails stops nothing; its failure goes to whoever waits for the journey.
+
+        Cancellation:
+            A body that runs is cancelled, and its load has failed. Undos are waited for all the same. The cancellation
+            comes out, like everything that is more than an exception, when the fiber is at rest.
         """
-        failure: Exception | None = None
+        stopped: BaseException | None = None
         going: State | None = leg
         try:
-            while going is not None:
-                going = await self._next_leg(going)
-                if going is None:
+            await asyncio.sleep(0)  # FIBER-MOUNT-01, FIBER-DISP-01: nothing of it happens inside the call
+        except asyncio.CancelledError as error:
+            stopped = error
+            if leg is State.LOADING:
+                self._fail(error)
+        while going is not None:
+            leg = going
+            try:
+                going = await self._next_leg(leg)
+            except BaseException as error:
+                if not self._is_travelling():
                     self._journey = None
-                try:
-                    self._enter(self._rest() if going is None else going)
-                except Exception as error:  # noqa: BLE001 - an observer's
-                    failure = failure or error
-        finally:
-            if self._journey is asyncio.current_task():  # the host has cancelled it
+                    raise
+                stopped = stopped or error
+                going = self._behind(leg)
+            if going is None:
                 self._journey = None
+            try:
+                self._enter(self._rest() if going is None else going)
+            except Exception as error:  # noqa: BLE001 - an observer's
+                self._failure = self._failure or error
+            except BaseException as error:  # noqa: BLE001 - raised below
+                stopped = stopped or error
+        failure, self._failure = self._failure, None
+        if stopped is not None:
+            raise stopped
         if failure is not None:
             raise failure
+
+    def _is_travelling(self) -> bool:
+        """Whether the journey is being driven, and not closed by the end of its loop: then it can wait for nothing."""
+        try:
+            return asyncio.current_task() is self._journey
+        except RuntimeError:
+            return False
 
     async def _next_leg(self, leg: State) -> State | None:
         """Carry out one leg, and answer the next one, or none at rest."""
         if leg is State.LOADING:
             await self._load()
-            return None if self._wanted == self._loading else State.UNLOADING
+            return self._behind(leg)
         await self._effects.undo_all()
+        return self._behind(leg)
+
+    def _behind(self, leg: State) -> State | None:
+        """Answer what follows a leg that is over."""
+        if leg is State.LOADING:
+            return None if self._wanted == self._loading else State.UNLOADING
         self._held = {}  # CTX-READ-04: not before
         return None if self._wanted is None else State.LOADING
 
@@ -443,7 +486,11 @@ class Fiber:
             self._app.listeners.emit(FIBER_STATUS, StatusChange(self, previous), None)
         finally:
             if State.ACTIVE in (previous, state):
-                self._app.services.changed_by(self)
+                self._tell_dependents()
+
+    def _tell_dependents(self) -> None:
+        for place in tuple(self._provided):
+            self._app.services.changed(place)
 
     def _rest(self) -> State:
         if self.id is None:
@@ -460,6 +507,9 @@ class Fiber:
     async def _load(self) -> None:
         """Run the body, unless it ought not to be loaded any more.
 
+        Raises:
+            BaseException: What the body ended with, where that is not its affair alone; the load has failed then.
+
         Spec:
             FIBER-MOUNT-01, FIBER-BODY-01, FIBER-FAIL-01, FIBER-FAIL-02, FIBER-INJECT-05, FIBER-DISP-06,
             FIBER-DISP-07, SVC-INIT-01
@@ -472,13 +522,20 @@ class Fiber:
             if later is not None:
                 await later
         except BaseException as error:
+            if not self._is_travelling():
+                raise
+            self._fail(error)
             if not is_contained(error):
                 raise
-            _log.error("plugin %s failed: %s", self.name, describe(error), exc_info=error)
-            self.error = error
-            self._wanted = None
         else:
             self.error = None
+
+    def _fail(self, error: BaseException) -> None:
+        """Let the load have failed; what it had registered is undone next."""
+        if not (is_cancellation(error) and host_is_cancelling()):
+            _log.error("plugin %s failed: %s", self.name, describe(error), exc_info=error)
+        self.error = error
+        self._wanted = None
 
     def _begin_disposal(self) -> Awaitable[None]:
         """Be disposed of: refuse registrations, and unload as soon as a running body has ended.
@@ -486,26 +543,24 @@ class Fiber:
         Spec:
             FIBER-DISP-01, FIBER-DISP-02, FIBER-DISP-06, FIBER-DISP-10
         """
-        self._app.loop()
+        require_loop()
         self.id = None
         self._app.services.dismiss(self, self._places)
-        failure: Exception | None = None
         try:
             self._want(None)
             if self._journey is None:  # FIBER-DISP-10: it waits or has failed; what it owns is undone all the same
                 self._set_out(State.UNLOADING)
         except Exception as error:  # noqa: BLE001 - a status observer's; the transition stands
-            failure = error
-        return self._disposed(failure)
-
-    async def _disposed(self, failure: Exception | None) -> None:
-        while self._journey is not None:
-            await asyncio.shield(self._journey)
-        if failure is not None:
-            raise failure
+            self._failure = self._failure or error
+        return self._arrival()
 
     def __repr__(self) -> str:
         return f"<Fiber {self.name} {self.state.value}>"
+
+
+def _outcome_seen(completion: "asyncio.Future[None]") -> None:
+    if not completion.cancelled():
+        completion.exception()
 
 
 def _report_journey(journey: asyncio.Task[None]) -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from dshcore import eager
-from dshcore.context.errors import CarrierMissing, ListenerCancelled, ListenersFailed
+from dshcore.context.errors import CarrierForeign, CarrierMissing, ListenerCancelled, ListenersFailed, require_loop
 from dshcore.errors import describe
 from dshcore.events import Emit, EventKey, Parallel, Serial, Waterfall
+from dshcore.host import all_ended
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -142,12 +143,13 @@ class Listeners(Generic[C]):
 
     def parallel(self, key: Parallel[P], payload: P, to: Receiver[C] | None) -> Awaitable[None]:
         """Start all listeners now; the answer waits for all. See `Parallel`."""
+        require_loop()
         try:
             audience = self._audience("parallel", key, payload, to)
         except Exception as error:  # noqa: BLE001 - whoever awaits the answer gets it (EVT-INT-02)
-            return _failed(error)
+            return eager.start(_failed(error))
         tasks = [eager.start(_run(listener, payload), name=f"listener of {key.name}") for listener in audience]
-        return _join(key, tasks)
+        return eager.start(_join(key, tasks), name=f"listeners of {key.name}")
 
     def waterfall(self, key: Waterfall[P, R], payload: P, default: Callable[[], R], to: Receiver[C] | None) -> R:
         """Nest the listeners around the default. See `Waterfall`."""
@@ -173,7 +175,9 @@ class Listeners(Generic[C]):
         Spec:
             EVT-SNAP-01, EVT-SNAP-02, EVT-FILT-01, EVT-FILT-02, EVT-INT-01, EVT-INT-02, SCOPE-EVT-04, SCOPE-CHECK-01
         """
-        if to is None and key.receiver is not None:
+        if key.receiver is not None:
+            if to is not None:  # SCOPE-EVT-08
+                raise CarrierForeign(key.name)
             to = cast("Receiver[C]", key.receiver(payload))
         if to is None and key.scoped:
             raise CarrierMissing(key.name)
@@ -227,24 +231,24 @@ async def _run(listener: Listener[Any], payload: object) -> None:
 
 
 async def _join(key: Parallel[Any], tasks: list[asyncio.Task[None]]) -> None:
-    if not tasks:
-        return
-    try:
-        await asyncio.wait(tasks)
-    except asyncio.CancelledError:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-        raise
+    cancelled = await all_ended(tasks, cancel=True)
     errors: list[Exception] = []
     for task in tasks:  # EVT-PAR-02: in the order of the listeners, not of the failures
         error = ListenerCancelled(key.name) if task.cancelled() else task.exception()
         if isinstance(error, Exception):  # an interrupt has stopped the program already
             errors.append(error)
+    if cancelled is not None:
+        for error in errors:
+            if not isinstance(error, ListenerCancelled):
+                _log.warning("%s listener failed: %s", key.name, describe(error), exc_info=error)
+        raise cancelled
     if errors:
         raise ListenersFailed(key.name, errors)
 
 
 def _report(key: Emit[P], payload: P, verb: str, error: BaseException) -> None:
-    event = key.report.format(name=key.name, payload=payload)
+    try:
+        event = key.report.format(name=key.name, payload=payload)
+    except Exception:  # noqa: BLE001 - a dispatch that is contained is not failed by the words for its log
+        event = key.name
     _log.warning("%s listener %s: %s", event, verb, describe(error), exc_info=error, extra={"event": key.name})

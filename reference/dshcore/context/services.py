@@ -162,15 +162,9 @@ class Services(Generic[D]):
             if not rest:
                 self._dependents.pop(place, None)
 
-    def changed_by(self, provider: Provider) -> None:
-        """Have all dependents of a provider look again: it has become active, or is active no more.
-
-        Spec:
-            FIBER-INJECT-03
-        """
-        for provision in tuple(self._provisions.values()):
-            if provision.provider is provider:
-                self.changed(provision.place)
+    def is_required(self, place: Place) -> bool:
+        """Tell whether anybody looks at this place."""
+        return place in self._dependents
 
     def changed(self, place: Place) -> tuple[D, ...]:
         """Have all dependents of a place look again, and answer them."""

@@ -1,12 +1,12 @@
 """The parent relation of scope keys.
 
 A key may have one parent. What a scope sees and whom its events reach follow from the chain *key, parent, grandparent*.
-A key is any object, compared by identity. Links hold their keys weakly where the keys allow it: a link ends with its
-key.
+A key is any object but none, compared by identity. A link holds its key weakly, where the key allows that, and the
+parent strongly: the link ends with its key, so that a parent that leads to its key keeps both for good.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 from weakref import ref
 
 from dshcore.errors import DshError
@@ -26,6 +26,9 @@ class ScopeKeyBound(DshError):
             "dsh-scope: scope key is already bound to a parent; re-linking requires the binding returned by the "
             "original bind"
         )
+        self.add_note(
+            "Keep what `bind_scope_parent` answered, and call its `rebind`; a scope's own parent is for good."
+        )
 
 
 class ScopeCycle(DshError):
@@ -39,17 +42,30 @@ class ScopeCycle(DshError):
 
     def __init__(self) -> None:
         super().__init__("dsh-scope: scope parent link would form a cycle")
+        self.add_note("The parent is the key itself or below it (`scope_chain_of` shows it): bind to something around.")
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeParentBinding:
+class NoScopeKey(DshError, TypeError):
+    """Nothing was given where a key has to stand: nobody would ever find what is registered under it."""
+
+    default_code = "NO_SCOPE_KEY"
+
+    def __init__(self, place: str) -> None:
+        super().__init__(f"{place} is None, which is no scope key")
+        self.add_note("Give any other object; it is compared by identity.")
+
+
+class ScopeParentBinding(Protocol):
     """The right to move one key's link; the first bind answers it, and nothing else does.
 
     Spec:
         BIND-REBIND-01
     """
 
-    key: object
+    @property
+    def key(self) -> object:
+        """Whose link it is."""
+        ...
 
     def rebind(self, parent: object) -> None:
         """Move the link, at once, for views and events of the key and of everything below it.
@@ -58,10 +74,19 @@ class ScopeParentBinding:
 
         Raises:
             ScopeCycle: The parent is the key, or below it; the link is as before.
+            NoScopeKey: The parent is none; the link is as before.
 
         Spec:
             BIND-REBIND-01, BIND-REBIND-02, BIND-REBIND-03
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Binding:
+    key: object
+
+    def rebind(self, parent: object) -> None:
         _link(self.key, parent)
 
 
@@ -78,14 +103,16 @@ def bind_scope_parent(key: object, parent: object) -> ScopeParentBinding:
     Raises:
         ScopeKeyBound: It has a parent already, whichever; the link stays.
         ScopeCycle: The parent is the key, or below it; the key stays unbound.
+        NoScopeKey: One of them is none.
 
     Spec:
         BIND-ONCE-01, BIND-CYCLE-01
     """
+    require_key(key, "the key")
     if id(key) in _links:  # before the look for a cycle
         raise ScopeKeyBound
     _link(key, parent)
-    return ScopeParentBinding(key)
+    return _Binding(key)
 
 
 def scope_parent_of(key: object) -> object | None:
@@ -114,7 +141,18 @@ _links: Final[dict[int, _Link]] = {}
 """By the identity of the key: keys that are equal are two keys (SCOPE-MINT-04)."""
 
 
+def require_key(key: object, place: str) -> None:
+    """Refuse nothing where a key has to stand.
+
+    Raises:
+        NoScopeKey: It is none.
+    """
+    if key is None:
+        raise NoScopeKey(place)
+
+
 def _link(key: object, parent: object) -> None:
+    require_key(parent, "the parent of a scope key")
     if any(around is key for around in scope_chain_of(parent)):  # BIND-CYCLE-01, BIND-REBIND-02: nothing has changed
         raise ScopeCycle
     _links[id(key)] = _Link(parent, _hold(key, id(key)))

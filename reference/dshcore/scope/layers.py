@@ -7,11 +7,11 @@ hides. A layer is a dataclass whose members are tables; it exists as long as one
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from dshcore.context import Context, Disposer, Undo
 from dshcore.scope.keys import scope_chain_of
-from dshcore.scope.tables import NamedTable
+from dshcore.scope.tables import NamedTable, Table
 
 T = TypeVar("T")
 L = TypeVar("L")
@@ -38,6 +38,8 @@ class Layers(Generic[L]):
         self.global_: Final = make()  # LAYER-STORE-01, LAYER-RECL-01: from the start, for good
         self._scoped: dict[int, tuple[object, L]] = {}
         """By identity; the scope is held, so that no other one gets its identity."""
+        self._in_use: list[L] = []
+        """Where something is being filed: such a layer stays, although it may be empty by now."""
 
     def peek(self, key: object | None) -> L | None:
         """Answer the layer of exactly this scope, if it has one (LAYER-STORE-02)."""
@@ -90,11 +92,14 @@ class Layers(Generic[L]):
 
         def parts() -> Iterator[Undo]:
             layer = self._layer(key)
+            self._in_use.append(layer)
             try:
                 take_out = file(layer)
             except BaseException:
+                self._leave(layer)
                 self._reclaim(key, layer)
                 raise
+            self._leave(layer)
 
             def undo() -> None:
                 take_out()
@@ -117,11 +122,17 @@ class Layers(Generic[L]):
 
     def _reclaim(self, key: object | None, layer: L) -> None:
         """Drop a scope's layer if that has nothing in any of its tables (LAYER-RECL-01, LAYER-RECL-02)."""
-        if key is not None and _is_empty(layer):
-            self._scoped.pop(id(key), None)
+        if key is None or any(used is layer for used in self._in_use):
+            return
+        if self.peek(key) is layer and _is_empty(layer):
+            del self._scoped[id(key)]
+
+    def _leave(self, layer: L) -> None:
+        """Let one filing be over. Layers are dataclasses, and may be equal: it goes by identity."""
+        del self._in_use[next(place for place, used in enumerate(self._in_use) if used is layer)]
 
 
 def _is_empty(layer: object) -> bool:
     assert is_dataclass(layer)
-    tables: Iterator[Any] = (getattr(layer, member.name) for member in fields(layer))
+    tables: Iterator[Table] = (getattr(layer, member.name) for member in fields(layer))
     return all(table.is_empty for table in tables)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypeGuard
 
 from dshcore.context import Context, Disposer, Receiver
-from dshcore.scope.keys import bind_scope_parent, scope_chain_of
+from dshcore.scope.keys import bind_scope_parent, require_key, scope_chain_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,11 +61,13 @@ def create_scope(
         ScopeKeyBound: There is a parent to bind, and the key has one already.
         ScopeCycle: The parent is the key, or below it.
         InactiveContext: The owner unloads, or was disposed of. A parent is bound all the same.
+        NoScopeKey: The key is none.
 
     Spec:
         SCOPE-MINT-01, SCOPE-MINT-02, SCOPE-MINT-03, SCOPE-MINT-04, SCOPE-MINT-05, SCOPE-TAG-02, SCOPE-DEPS-01,
         BIND-MINT-01, BIND-MINT-02
     """
+    require_key(key, "the key of a scope")
     if parent is not None:
         bind_scope_parent(key, parent)  # BIND-MINT-01: first, and nobody keeps the binding
     return Scope(key, ctx.open(scope=key, name=name, owned=owned))

@@ -121,8 +121,13 @@ class NamedTable(Generic[T]):
         return (entry for _, entry in self._row)
 
     def insert(self, name: str, entry: T) -> Callable[[], None]:
-        """Put an entry under a name that is free, and answer what takes exactly this one out again."""
-        assert name not in self._entries
+        """Put an entry under a name that is free, and answer what takes exactly this one out again.
+
+        Raises:
+            ValueError: The name is taken; a registry refuses that in its own words before (LAYER-DUP-01).
+        """
+        if name in self._entries:
+            raise ValueError(f"the name {name!r} is taken: look before (`name in table`), and refuse it there")
         self._entries[name] = entry
         leave = self._row.append((name, entry))
         present = True
@@ -152,10 +157,6 @@ class ListTable(Generic[T]):
         return self._row.is_empty
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self._row)
-
-    def entries(self) -> Iterator[T]:
-        """Walk the entries, live."""
         return iter(self._row)
 
     def append(self, entry: T) -> Callable[[], None]:

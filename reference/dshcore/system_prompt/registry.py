@@ -203,7 +203,7 @@ class SystemPrompt:
                 variables[name] = _value_of(name, provider, context)  # PROMPT-VAR-02: no value shadows a value
         sections = self._ordered(scope, lambda layer: layer.sections)
         contexts = [] if suppressed else self._ordered(scope, lambda layer: layer.contexts)
-        providers = [provider for layer in self._layers.visible(scope) for provider in layer.tools.entries()]
+        providers = [provider for layer in self._layers.visible(scope) for provider in layer.tools]
         offers = [provider(context) for provider in providers]
         complete = [at for at, section in enumerate(sections) if section.complete is True]
         if len(complete) > 1:

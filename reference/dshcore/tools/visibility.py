@@ -47,7 +47,7 @@ class ToolLayer:
 
     def admits(self, name: str) -> bool:
         """Tell whether every restriction of the layer admits a name (RESTRICT-SET-02)."""
-        return all(restriction.admits(name) for restriction in self.restrictions.entries())
+        return all(restriction.admits(name) for restriction in self.restrictions)
 
 
 ToolLayers: TypeAlias = Layers[ToolLayer]
@@ -142,7 +142,7 @@ def guards_around(layers: ToolLayers, scope: object | None) -> Iterator[Guard]:
         PIPE-GUARD-01, PIPE-GUARD-04, PIPE-GUARD-05
     """
     for layer in layers.visible(scope):
-        yield from layer.guards.entries()
+        yield from layer.guards
 
 
 def _inherited(layers: ToolLayers, scope: object | None) -> dict[str, ToolDefinition]:

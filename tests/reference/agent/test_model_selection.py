@@ -170,12 +170,7 @@ def test_selection_is_of_one_agent(world: World) -> None:
         request = AgentRequest(other, 1, 1, CancelSignal())
         assembling = PromptAssembling(Assembly(), AssembleContext(scope=other, agent=other))
         return (
-            await own.ctx.waterfall(
-                AGENT_REQUEST,
-                request,
-                lambda: done(CallConfig(provider="mock", model="m1")),
-                to=scope_target(None, own),
-            ),
+            await own.ctx.waterfall(AGENT_REQUEST, request, lambda: done(CallConfig(provider="mock", model="m1"))),
             await own.ctx.waterfall(
                 SYSTEM_PROMPT_ASSEMBLE, assembling, lambda: done(assembling.assembly), to=scope_target(None, own)
             ),

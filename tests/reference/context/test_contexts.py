@@ -227,3 +227,18 @@ def test_an_owner_that_requires_what_is_not_there_is_not_opened(stage: Stage) ->
 
 def test_the_key_of_the_agent_has_the_name_that_the_specification_gives_it() -> None:
     assert AGENT.name == "agent"
+
+
+def test_a_key_that_is_provided_anew_stays_with_its_provider(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    """CTX-PROVIDE-01, CTX-READ-01: the end of the withdrawal takes the old provision along, and no other."""
+    provider = stage.root.open(name="p")
+    withdraw = provider.provide(CLOCK, "one")
+    consumer = stage.mount("c", lambda _: stage.slow("c"), requires=[CLOCK])
+    withdrawal = stage.start(withdraw)
+    stage.run(lambda: provider.provide(CLOCK, "two"))
+    stage.release("c")
+    assert withdrawal.done()
+    assert (provider[CLOCK], consumer[CLOCK]) == ("two", "two")
+    ending = stage.start(provider.dispose)
+    stage.release("c")
+    assert (ending.done(), caplog.messages) == (True, [])

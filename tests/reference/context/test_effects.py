@@ -360,3 +360,69 @@ def test_a_setup_that_is_cancelled_counts_as_failed(loop: SettlingLoop, stage: S
     loop.settle()
     assert undos(stage) == ["a"]
     assert state(owner) == "active"
+
+
+def test_an_undo_may_answer_anything(stage: Stage, owner: Context) -> None:
+    """EFFECT-GEN-01: only what can be awaited takes time; the parts before such an undo are undone."""
+
+    def answering() -> int:
+        stage.rows.append("undo b")
+        return 5
+
+    def body() -> Iterator[Undo]:
+        yield stage.undo("a")
+        yield answering  # type: ignore[misc]  # the point
+        yield stage.slow("c")
+        yield answering  # type: ignore[misc]
+
+    with suppress_type_checks():
+        plain = owner.effect(answering, label="e")  # type: ignore[arg-type]
+        composite = owner.composite(body, label="c")
+        assert plain() is None
+        stage.start(composite)
+        stage.release("c")
+    assert undos(stage) == ["b", "b", "c …", "c", "b", "a"]
+    assert len(owner.fiber.effects) == 0
+
+
+@pytest.mark.parametrize("undo", [5, None, "text"])
+def test_an_undo_that_cannot_be_called_is_refused_at_once(owner: Context, undo: object) -> None:
+    """EFFECT-ERR-02: not when the owner ends."""
+    with suppress_type_checks(), pytest.raises(InvalidEffect) as refused:
+        owner.effect(undo, label="e")  # type: ignore[arg-type]  # the point
+    assert repr(undo) in refused.value.__notes__[0]
+    assert len(owner.fiber.effects) == 0
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_a_body_that_does_not_close_does_not_hide_why_it_was_to(
+    stage: Stage, owner: Context, caplog: pytest.LogCaptureFixture, later: bool
+) -> None:
+    """EFFECT-ERR-02: an asynchronous generator is closed, too, and the refused part is what comes out."""
+
+    def now() -> Iterator[object]:
+        try:
+            yield 5
+        finally:
+            stage.rows.append("closing")
+            yield None
+
+    async def then() -> AsyncIterator[object]:
+        try:
+            yield 5
+        finally:
+            stage.rows.append("closing")
+            yield None
+
+    async def register() -> None:
+        if later:
+            await owner.async_composite(then, label="c")  # type: ignore[arg-type]  # the point
+        else:
+            owner.composite(now, label="c")  # type: ignore[arg-type]  # the point
+
+    with suppress_type_checks():
+        assert isinstance(stage.start(register).exception(), InvalidEffect)
+    assert stage.take() == ["closing"]
+    assert [message.partition(": ")[2] for message in caplog.messages] == [
+        f"RuntimeError: {'async ' if later else ''}generator ignored GeneratorExit"
+    ]

@@ -307,3 +307,17 @@ def test_registering_changes_nothing_for_a_listener_list_that_became_empty() -> 
     root.on(TOLD, ear("b"))
     root.emit(TOLD, "y")
     assert ear.heard == [("b", "y")]
+
+
+def test_a_report_that_cannot_be_made_does_not_fail_the_emitter(caplog: pytest.LogCaptureFixture) -> None:
+    """EVENTS-EMIT-01: the log names the event by its name then."""
+    key = Emit[str]("thing/told", scoped=False, contained=True, report="{payload.subject}")
+    root, heard = Context(), list[str]()
+
+    def fail(_: str) -> None:
+        raise ValueError("no")
+
+    root.on(key, fail)
+    root.on(key, heard.append)
+    root.emit(key, "x")
+    assert (heard, caplog.messages) == (["x"], ["thing/told listener threw: ValueError: no"])

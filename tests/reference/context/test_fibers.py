@@ -17,6 +17,7 @@ from dshcore.context import (
     InvalidConfig,
     InvalidEffect,
     InvalidPlugin,
+    NoEventLoop,
     Plugin,
     ServiceInactive,
     ServiceKey,
@@ -65,7 +66,6 @@ def test_each_mount_has_a_life_of_its_own(stage: Stage) -> None:
     assert (state(first), state(second)) == ("disposed", "active")
     assert first.fiber.id is None
     assert second.fiber.id is not None
-    assert first.fiber.plugin is second.fiber.plugin is plugin
 
 
 def test_a_fiber_is_named_as_its_plugin_or_as_what_is_around_it(stage: Stage) -> None:
@@ -77,10 +77,13 @@ def test_a_fiber_is_named_as_its_plugin_or_as_what_is_around_it(stage: Stage) ->
     assert stage.run(lambda: outer.mount(lambda *_: None)).name == "outer"
 
 
-def test_what_is_no_plugin_is_refused(stage: Stage) -> None:
-    refused = pytest.raises(InvalidPlugin, match='expect function or object with an "apply" method, received int')
+@pytest.mark.parametrize(("given", "received"), [(5, "int"), (Plugin(None), "Plugin")])  # type: ignore[arg-type]  # the point
+def test_what_is_no_plugin_is_refused(stage: Stage, given: object, received: str) -> None:
+    refused = pytest.raises(
+        InvalidPlugin, match=f'expect function or object with an "apply" method, received {received}'
+    )
     with suppress_type_checks(), refused:
-        stage.run(lambda: stage.root.mount(5))  # type: ignore[call-overload]  # the point
+        stage.run(lambda: stage.root.mount(given))  # type: ignore[call-overload]  # the point
 
 
 def test_nothing_is_mounted_under_a_fiber_that_ends(stage: Stage) -> None:
@@ -286,6 +289,7 @@ def test_a_failing_status_observer_stops_nothing(stage: Stage, caplog: pytest.Lo
         stage.rows.append("next")
     assert caplog.messages == [
         "q: loading failed: ValueError: q: loading → active",
+        "d: unloading failed: ValueError: d: active → unloading",
         "e: unloading failed: ValueError: e: unloading → disposed",
     ]
 
@@ -497,13 +501,56 @@ def test_a_cancellation_of_its_own_making_is_a_bodys_failure(stage: Stage) -> No
     assert (state(plugin), type(plugin.fiber.error)) == ("failed", asyncio.CancelledError)
 
 
-def test_a_host_that_cancels_a_body_leaves_nothing_waiting(loop: SettlingLoop, stage: Stage) -> None:
-    plugin = stage.mount("p", lambda _: stage.gate("p"))
+def test_a_load_that_the_host_cancels_has_failed(loop: SettlingLoop, stage: Stage) -> None:
+    """FIBER-FAIL-01: whatever ends a body, what it had registered is undone, and the fiber comes to rest."""
+
+    async def body(ctx: Context) -> None:
+        stage.effect(ctx, "e")
+        await stage.gate("p")
+
+    plugin = stage.mount("p", body)
     for task in asyncio.all_tasks(loop):
         task.cancel()
     loop.settle()
     assert not plugin.fiber.in_transition
-    assert state(plugin) == "loading"
+    assert stage.take()[-3:] == ["p: loading → unloading", "undo e", "p: unloading → failed"]
+    assert isinstance(plugin.fiber.error, asyncio.CancelledError)
+    stage.start(plugin.fiber.restart)
+    stage.release("p")
+    assert state(plugin) == "active"
+
+
+def test_a_load_that_is_cancelled_before_it_begins_has_failed(loop: SettlingLoop, stage: Stage) -> None:
+    """FIBER-FAIL-01: the body has not run, and nobody waits for ever."""
+
+    def mount_and_cancel() -> Context:
+        before = asyncio.all_tasks(loop)
+        mounted = stage.root.mount(stage.plugin("p"))
+        for task in asyncio.all_tasks(loop) - before:
+            task.cancel()
+        return mounted
+
+    plugin = stage.run(mount_and_cancel)
+    assert stage.take() == ["p: pending → loading", "p: loading → unloading", "p: unloading → failed"]
+    assert stage.start(plugin.fiber.quiet).done()
+    stage.dispose(plugin)
+    assert state(plugin) == "disposed"
+
+
+def test_whatever_ends_a_body_its_fiber_comes_to_rest(stage: Stage) -> None:
+    """FIBER-FAIL-01, FIBER-AWAIT-01: also what is more than an exception; awaiting fails with it."""
+
+    class Stop(BaseException):
+        """Nobody catches it by accident."""
+
+    def body(ctx: Context) -> None:
+        stage.effect(ctx, "e")
+        raise Stop
+
+    plugin = stage.mount("p", body)
+    assert stage.take()[-2:] == ["undo e", "p: unloading → failed"]
+    assert isinstance(plugin.fiber.error, Stop)
+    assert isinstance(stage.start(lambda: plugin.fiber).exception(), Stop)
 
 
 def test_a_restart_disposes_of_children_for_good(stage: Stage) -> None:
@@ -554,6 +601,7 @@ def test_an_owner_without_a_body_waits_and_returns_like_any_other(stage: Stage) 
     assert state(owner) == "pending"
     with pytest.raises(ServiceInactive):
         owner[CLOCK]
-    stage.root.provide(CLOCK, "two")  # outside the loop: it goes on when the loop runs next
-    stage.settle()
+    with pytest.raises(NoEventLoop):
+        stage.root.provide(CLOCK, "two")  # outside the loop nothing can be loaded: nothing has changed
+    stage.run(lambda: stage.root.provide(CLOCK, "two"))
     assert owner[CLOCK] == "two"

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import pytest
 from tests.reference.stage import Stage
+from typeguard import suppress_type_checks
 
-from dshcore.context import DISPATCH, Context, Dispatch, ServiceKey
+from dshcore.context import DISPATCH, CarrierForeign, Context, Dispatch, InvalidListener, ServiceKey
 from dshcore.events import Emit, Parallel, Serial, Waterfall
 
 TOLD: Final = Emit[str]("told", scoped=False)
@@ -184,3 +185,23 @@ def test_an_emit_in_two_parts_settles_its_audience_in_the_first(stage: Stage) ->
     assert stage.rows == ["a"]
     with pytest.raises(ValueError, match="no"):
         stage.root.prepare(TOLD, "no")
+
+
+def test_a_receiver_that_the_payload_decides_cannot_be_given(stage: Stage) -> None:
+    """SCOPE-EVT-08, SCOPE-CHECK-01: also one that admits everybody; nobody is called."""
+    key = Emit[str]("about", receiver=lambda _: asking(stage))
+    stage.root.on(key, stage.note("heard"))
+    with pytest.raises(CarrierForeign) as refused:
+        stage.root.emit(key, "x", to=asking(stage))
+    assert (stage.take(), refused.value.code) == ([], "INVARIANT")
+    stage.root.emit(key, "x")
+    assert stage.take() == ["asked", "heard"]
+
+
+def test_a_listener_that_cannot_be_called_is_refused_at_once(stage: Stage) -> None:
+    """EVT-ON-01: not at the first dispatch."""
+    owned = len(stage.root.fiber.effects)
+    with suppress_type_checks(), pytest.raises(InvalidListener, match="a listener of told cannot be called"):
+        stage.root.on(TOLD, None)  # type: ignore[call-overload]  # the point
+    assert len(stage.root.fiber.effects) == owned
+    stage.root.emit(TOLD, "x")

@@ -4,7 +4,18 @@ import gc
 
 import pytest
 
-from dshcore.scope import ScopeCycle, ScopeKeyBound, bind_scope_parent, keys, scope_chain_of, scope_parent_of
+from dshcore.context import Context
+from dshcore.scope import (
+    NoScopeKey,
+    ScopeCycle,
+    ScopeKeyBound,
+    ScopeParentBinding,
+    bind_scope_parent,
+    create_scope,
+    keys,
+    scope_chain_of,
+    scope_parent_of,
+)
 
 
 class Key:
@@ -35,7 +46,7 @@ def test_a_key_is_bound_once() -> None:
         "bind"
     )
     for again in (parent, Key(), key):
-        with pytest.raises(ScopeKeyBound, match=f"^{text}$"):
+        with pytest.raises(ScopeKeyBound, match=f"^{text}\n"):
             bind_scope_parent(key, again)
     assert scope_parent_of(key) is parent
 
@@ -46,7 +57,7 @@ def test_a_cycle_is_refused() -> None:
     bind_scope_parent(b, a)
     bind_scope_parent(c, b)
     for key, parent in ((a, c), (a, a)):
-        with pytest.raises(ScopeCycle, match=r"^dsh-scope: scope parent link would form a cycle$"):
+        with pytest.raises(ScopeCycle, match=r"^dsh-scope: scope parent link would form a cycle\n"):
             bind_scope_parent(key, parent)
     assert scope_parent_of(a) is None
     assert len(scope_chain_of(c)) == 3
@@ -78,3 +89,25 @@ def test_a_link_ends_with_its_key() -> None:
     text = "a text of its own " + str(before)
     bind_scope_parent(text, Key())
     assert keys._links.pop(id(text)).key is text
+
+
+def test_nobody_makes_a_binding_but_the_first_bind() -> None:
+    """BIND-REBIND-01, BIND-MINT-01: there is nothing to call for it."""
+    key = Key()
+    with pytest.raises(TypeError):
+        ScopeParentBinding(key)  # type: ignore[misc,call-arg]  # the point
+    assert bind_scope_parent(key, Key()).key is key
+
+
+def test_nothing_is_no_key() -> None:
+    """It is refused by the place where it stands, and a link stays as it was."""
+    key, parent = Key(), Key()
+    for given, around, place in ((None, parent, "the key"), (key, None, "the parent of a scope key")):
+        with pytest.raises(NoScopeKey, match=f"^{place} is None"):
+            bind_scope_parent(given, around)
+    binding = bind_scope_parent(key, parent)
+    with pytest.raises(NoScopeKey):
+        binding.rebind(None)
+    assert scope_parent_of(key) is parent
+    with pytest.raises(NoScopeKey, match="the key of a scope"):
+        create_scope(Context(), None)

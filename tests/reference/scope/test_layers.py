@@ -138,7 +138,7 @@ def test_equal_entries_of_a_list_count_separately(world: World, registry: Regist
         registry.layers.register(world.root, lambda layer: layer.listed.append(1), label="one") for _ in range(2)
     )
     world.run(first)
-    assert [tuple(layer.listed.entries()) for layer in registry.layers.visible(None)] == [(1,)]
+    assert [tuple(layer.listed) for layer in registry.layers.visible(None)] == [(1,)]
     world.run(second)
     assert registry.layers.visible(None)[0].listed.is_empty
 
@@ -208,3 +208,18 @@ def test_entries_end_with_their_owner(world: World, registry: Registry) -> None:
     registry.refuse = lambda: seen.append(registry.names(key))
     world.run(owner.dispose)
     assert seen == [["a"], []]
+
+
+def test_a_layer_that_empties_while_something_is_filed_stays(world: World, registry: Registry) -> None:
+    """LAYER-RECL-01: what is being filed is in the layer that is seen."""
+    key = Key()
+    context = scoped(world, key)
+
+    def file(layer: Layer) -> Callable[[], None]:
+        registry.add(context, "other")()  # comes and goes: the layer is empty again
+        return layer.named.insert("a", 1)
+
+    disposer = registry.layers.register(context, file, label="a")
+    assert (registry.names(key), registry.made) == (["a"], 2)
+    disposer()
+    assert registry.layers.peek(key) is None

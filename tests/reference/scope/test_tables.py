@@ -26,9 +26,18 @@ def test_equal_entries_are_separate() -> None:
     assert list(table) == ["same", "same"]
     first()
     first()
-    assert list(table.entries()) == ["same"]
+    assert list(table) == ["same"]
     second()
     assert table.is_empty
+
+
+def test_a_taken_name_is_refused() -> None:
+    """LAYER-DUP-02: by name; the entry stays."""
+    table = NamedTable[int]()
+    table.insert("p", 1)
+    with pytest.raises(ValueError, match="the name 'p' is taken"):
+        table.insert("p", 2)
+    assert list(table.items()) == [("p", 1)]
 
 
 def test_an_undo_takes_out_nothing_but_its_entry() -> None:

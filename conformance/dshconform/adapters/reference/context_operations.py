@@ -1,6 +1,7 @@
 """The operations on owners and scopes, and those of the profile `context`: which call of `dshcore` each one makes."""
 
 from collections.abc import Awaitable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, cast
 
 from dshconform.adapters.reference.commands import Arguments, Operation, Started
@@ -79,10 +80,10 @@ def scope_open(world: World, args: Arguments) -> None:
 
 def scope_close(world: World, args: Arguments) -> Started:
     """End a scope, or join its end."""
-    close = _owners(world).closings.get(args.text("scope"))
-    if close is None:
+    scope = _owners(world).scope(args.text("scope"))
+    if scope is None:
         raise args.wrong("scope", "must be a scope")
-    return Started(close())
+    return Started(scope.dispose())
 
 
 def scope_bind(world: World, args: Arguments) -> None:
@@ -141,10 +142,10 @@ def effect(world: World, args: Arguments) -> Started | None:
         return None
     function = function_of(args, "body")
     if not args.flag("async"):
-        body: Any = lambda: function.call(EFFECT, {"of": name})  # noqa: E731 - whatever the script makes of it
+        body: Any = partial(function.call, EFFECT, {"of": name})  # whatever the script makes of it
         world.names.disposers[name] = context.composite(body, label=name)
         return None
-    setup: Any = lambda: function.call(ASYNC_EFFECT, {"of": name})  # noqa: E731 - likewise
+    setup: Any = partial(function.call, ASYNC_EFFECT, {"of": name})
     disposer = context.async_composite(setup, label=name)
     world.names.disposers[name] = disposer
     return Started(disposer) if "task" in args else None

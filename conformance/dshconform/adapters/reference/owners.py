@@ -1,6 +1,6 @@
 """What the suite has named besides agents: contexts with the owners behind them, scope keys, receivers, services."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -13,7 +13,7 @@ from dshconform.protocol.json_value import Json
 from dshcore.agent import AGENTS
 from dshcore.context import FIBER_STATUS, Context, Disposer, Fiber, Plugin, Receiver, ServiceKey, StatusChange
 from dshcore.llm import LLM
-from dshcore.scope import Layers, NamedTable, ScopeParentBinding, create_scope
+from dshcore.scope import Layers, NamedTable, Scope, ScopeParentBinding, create_scope
 from dshcore.session import SESSIONS
 from dshcore.system_prompt import SYSTEM_PROMPT
 from dshcore.tools import TOOLS
@@ -106,9 +106,8 @@ class Owners:
         self._labels: Final[dict[str, object]] = {}
         self.plugins: Final[dict[str, Plugin[object]]] = {}
         self.bindings: Final[dict[str, ScopeParentBinding]] = {}
-        self.closings: Final[dict[str, Callable[[], Awaitable[None]]]] = {}
-        """What ends the scope of a name."""
-        self.layered: Final[dict[str, LayeredService]] = {}
+        self._scopes: Final[dict[str, Scope]] = {}
+        self._layered: Final[dict[str, LayeredService]] = {}
         self._know("root", root)
 
     # --- contexts ------------------------------------------------------------------------------------------------
@@ -138,14 +137,21 @@ class Owners:
     def owner(self, fiber: Fiber) -> str:
         """The name under which a fiber was mounted; while that is going on, what it is going to be."""
         entry = self._fibers.get(id(fiber))
-        return str(self._mounting) if entry is None else entry[1]
+        name = self._mounting if entry is None else entry[1]
+        if name is None:
+            raise Fault(f"the suite has no name for {fiber}")
+        return name
 
     def open_scope(self, name: str, context: Context, key: object, parent: object | None) -> None:
         """Make a scope. Its name stands for its context, and for its raw disposer."""
         scope = create_scope(context, key, parent=parent, name=name)
         self._know(name, scope.ctx)
         self._world.names.disposers[name] = scope.raw_dispose
-        self.closings[name] = scope.dispose
+        self._scopes[name] = scope
+
+    def scope(self, name: str) -> Scope | None:
+        """The scope of a name, if it stands for one."""
+        return self._scopes.get(name)
 
     def _know(self, name: str, context: Context) -> None:
         self._fibers[id(context.fiber)] = (context.fiber, name)
@@ -203,12 +209,12 @@ class Owners:
 
     def add_service(self, name: str, service: LayeredService) -> None:
         """Let a name stand for a service."""
-        self.layered[name] = service
+        self._layered[name] = service
         self._name(name, service.receiver)
 
     def service(self, name: str) -> LayeredService:
         """The service of a name."""
-        return _found(self.layered, name, "service")
+        return _found(self._layered, name, "service")
 
     # --- showing -------------------------------------------------------------------------------------------------
 
