@@ -94,7 +94,7 @@ TOOL_POLICY_FAULTS: Final[tuple[Fault, ...]] = (
         "added-guards-wait",
         "PIPE-GUARD-04",
         "A guard that an earlier one adds is not asked about the same call.",
-        edit(visibility, "guards_around", ("layer.guards.entries()", "tuple(layer.guards.entries())")),
+        edit(visibility, "guards_around", ("layer.guards", "tuple(layer.guards)")),
     ),
     Fault(
         "a-copy-of-the-guards",
@@ -104,11 +104,11 @@ TOOL_POLICY_FAULTS: Final[tuple[Fault, ...]] = (
             visibility,
             "guards_around",
             (
-                "yield from layer.guards.entries()",
+                "yield from layer.guards",
                 (
-                    "before = tuple(layer.guards.entries())\n"
+                    "before = tuple(layer.guards)\n"
                     "        yield from before\n"
-                    "        yield from (guard for guard in layer.guards.entries() if guard not in before)"
+                    "        yield from (guard for guard in layer.guards if guard not in before)"
                 ),
             ),
         ),

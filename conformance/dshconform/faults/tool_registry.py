@@ -267,7 +267,7 @@ _RESTRICTIONS: Final[tuple[Fault, ...]] = (
         edit(
             visibility.ToolLayer,
             "admits",
-            ("self.restrictions.entries())", "list(self.restrictions.entries())[-1:])"),
+            ("self.restrictions)", "list(self.restrictions)[-1:])"),
         ),
     ),
     Fault(
