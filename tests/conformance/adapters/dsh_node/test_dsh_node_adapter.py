@@ -60,6 +60,8 @@ class TestWire:
             "refusal",
             "enforcement",
             "services",
+            "approval",
+            "settings",
         ]
 
     def test_faults(self, raw: Raw) -> None:
@@ -69,7 +71,7 @@ class TestWire:
                 "no JSON",
                 {"id": 1, "op": "agent.inspect", "args": {"agent": "a"}},
                 {"id": 2, "op": "world.open"},
-                {"id": 3, "op": "tool.restrict", "args": {}},
+                {"id": 3, "op": "tool.forge", "args": {}},
                 {"id": 4, "op": "agent.inspect", "args": {"agent": "a"}},
                 {"id": 5, "op": "gate.resolve", "args": {"gate": "g1"}},
                 {"id": 6, "op": "world.open", "args": {"config": {"naked": True}}},
@@ -80,7 +82,7 @@ class TestWire:
         assert status == 0
         assert [reply["id"] for reply in replies] == [0, 1, 2, 3, 4, 5, 6, 7, 8]
         assert ["fault" in reply for reply in replies] == [True, True, False, True, True, True, True, True, False]
-        assert "tool.restrict" in replies[3]["fault"]
+        assert "tool.forge" in replies[3]["fault"]
         assert '"a"' in replies[4]["fault"]
         assert '"naked"' in replies[6]["fault"]
 
