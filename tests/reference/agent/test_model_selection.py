@@ -19,6 +19,7 @@ from dshcore.cancel_signal import CancelSignal
 from dshcore.context import InactiveContext
 from dshcore.ids import ReasoningEffortId
 from dshcore.llm import LLM, CallConfig
+from dshcore.scope import scope_target
 from dshcore.system_prompt import (
     SYSTEM_PROMPT,
     SYSTEM_PROMPT_ASSEMBLE,
@@ -170,7 +171,9 @@ def test_selection_is_of_one_agent(world: World) -> None:
         assembling = PromptAssembling(Assembly(), AssembleContext(scope=other, agent=other))
         return (
             await own.ctx.waterfall(AGENT_REQUEST, request, lambda: done(CallConfig(provider="mock", model="m1"))),
-            await own.ctx.waterfall(SYSTEM_PROMPT_ASSEMBLE, assembling, lambda: done(assembling.assembly)),
+            await own.ctx.waterfall(
+                SYSTEM_PROMPT_ASSEMBLE, assembling, lambda: done(assembling.assembly), to=scope_target(own, own)
+            ),
         )
 
     world.followup("A")

@@ -10,8 +10,13 @@ from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.kinds import Event
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import Json
+from dshcore.agent import AGENT, AGENTS
 from dshcore.context import FIBER_STATUS, Context, Disposer, Fiber, Plugin, Receiver, ServiceKey, StatusChange
+from dshcore.llm import LLM
 from dshcore.scope import Layers, NamedTable, ScopeParentBinding, create_scope
+from dshcore.session import SESSIONS
+from dshcore.system_prompt import SYSTEM_PROMPT
+from dshcore.tools import TOOLS
 
 T = TypeVar("T")
 
@@ -92,7 +97,14 @@ class Owners:
         self._names: Final[dict[int, tuple[object, str]]] = {}
         self._mounting: str | None = None
         self._keys: Final[dict[str, SuiteKey]] = {}
-        self._services: Final[dict[str, ServiceKey[Any]]] = {}
+        self._services: Final[dict[str, ServiceKey[Any]]] = {
+            "agent": AGENT,
+            "agents": AGENTS,
+            "llm": LLM,
+            "sessions": SESSIONS,
+            "systemPrompt": SYSTEM_PROMPT,
+            "tools": TOOLS,
+        }
         self._events: Final[dict[str, Event]] = {}
         self._targets: Final[dict[str, Receiver]] = {}
         self._labels: Final[dict[str, object]] = {}

@@ -10,13 +10,14 @@ from typing import Final
 
 from dshconform.protocol.commands.context import CONTEXT
 from dshconform.protocol.commands.core import CORE
+from dshconform.protocol.commands.lifecycle import LIFECYCLE
 from dshconform.protocol.commands.llm import LLM
 from dshconform.protocol.commands.operation import Operation
 from dshconform.protocol.commands.owners import OWNERS
 from dshconform.protocol.commands.prompt import PROMPT
 from dshconform.protocol.commands.session import SESSION
 
-OPERATIONS: Final[Mapping[str, Operation]] = {**CORE, **SESSION, **OWNERS, **PROMPT, **LLM, **CONTEXT}
+OPERATIONS: Final[Mapping[str, Operation]] = {**CORE, **LIFECYCLE, **SESSION, **OWNERS, **PROMPT, **LLM, **CONTEXT}
 """Every operation, in the order of the protocol page."""
 
 __all__ = ["OPERATIONS", "Operation"]
