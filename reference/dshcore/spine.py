@@ -1,10 +1,20 @@
 """The default composition: every part wired into an application that can run agents."""
 
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from types import MappingProxyType
 from typing import Final
 
 from dshcore.agent import AGENT, AGENTS, AgentRegistry
-from dshcore.agent_loop import AGENT_LOOP, AgentLoop
+from dshcore.agent_loop import (
+    AGENT_LOOP,
+    AgentLoop,
+    ConfiguredAgent,
+    ConfiguredAgents,
+    FixedIdentity,
+    settle_identities,
+)
 from dshcore.context import Context
 from dshcore.errors import DshError
 from dshcore.llm import LLM, LlmRuntime
@@ -28,6 +38,8 @@ def compose(
     prompt: PromptOptions | None = None,
     enforce: bool = False,
     without: AbstractSet[str] = frozenset(),
+    agents: Sequence[ConfiguredAgent] = (),
+    identities: Mapping[str, FixedIdentity] = MappingProxyType({}),
 ) -> Context:
     """Compose an application. Each part has an owner of its own, and has to be required by who reads it.
 
@@ -36,6 +48,8 @@ def compose(
         prompt: What the deployment says about its prompts.
         enforce: Whether an event that would break a relation of its log is refused (INV-MODE-01).
         without: Parts to leave out, of `PARTS`. The loop needs all others, and is left out with any of them.
+        agents: The agents that start with the loop; an event loop has to run for them.
+        identities: What a launcher says of their identities, by label.
 
     Returns:
         The root context, with every part as a service. `await root.dispose()` ends it and waits for all: the teardown
@@ -44,34 +58,69 @@ def compose(
     Raises:
         UnknownPart: `without` names something else.
         InvalidToolOrder: The configured order of tools is none.
-        LoopMisconfigured: The cap is no positive integer.
+        LoopMisconfigured: The cap is no positive integer, or two configured agents claim one identity.
+        Exception: A configured agent could not be created.
     """
     if unknown := sorted(without - set(PARTS)):
         raise UnknownPart(f"no part {unknown[0]!r} to leave out: there are {', '.join(PARTS)}")
     root = Context()
+    root = Context()
     if "sessions" not in without:
-        own = root.open(name="sessions")
-        own.provide(SESSIONS, store := SessionStore())
-        if enforce:
-            enforce_invariants(own, store)
+        mount_sessions(root, enforce=enforce)
     if "llm" not in without:
-        own = root.open(name="llm")
-        own.provide(LLM, LlmRuntime(own))
+        mount_llm(root)
     if "prompt" not in without:
-        own = root.open(name="systemPrompt")
-        own.provide(SYSTEM_PROMPT, SystemPrompt(own, prompt))
+        mount_prompt(root, prompt)
     if "tools" not in without:
-        own = root.open(name="tools")
-        own.provide(TOOLS, ToolRegistry(own))
+        mount_tools(root)
     if not without & {"prompt", "tools"}:
         offer_tools(root)
     if "agents" not in without:
-        own = root.open(name="agents")
-        own.provide(AGENTS, AgentRegistry())
-        own.accessor(AGENT, lambda _: None)  # CTX-ACC-01: a context that belongs to none says so
+        mount_agents(root)
     if not without:
-        mount_loop(root, max_parallel_tool_calls=max_parallel_tool_calls)
+        mount_loop(root, max_parallel_tool_calls=max_parallel_tool_calls, agents=agents, identities=identities)
     return root
+
+
+# Each part is mounted by a function of its own, which answers the part's context: `await own.dispose()` takes it away.
+
+
+def mount_sessions(root: Context, *, enforce: bool = False) -> Context:
+    """Mount the store of sessions; see `compose`."""
+    own = root.open(name="sessions")
+    own.provide(SESSIONS, store := SessionStore())
+    if enforce:
+        enforce_invariants(own, store)
+    return own
+
+
+def mount_llm(root: Context) -> Context:
+    """Mount the runtime of models."""
+    own = root.open(name="llm")
+    own.provide(LLM, LlmRuntime(own))
+    return own
+
+
+def mount_prompt(root: Context, prompt: PromptOptions | None = None) -> Context:
+    """Mount the assembly of prompts; see `compose`."""
+    own = root.open(name="systemPrompt")
+    own.provide(SYSTEM_PROMPT, SystemPrompt(own, prompt))
+    return own
+
+
+def mount_tools(root: Context) -> Context:
+    """Mount the registry of tools."""
+    own = root.open(name="tools")
+    own.provide(TOOLS, ToolRegistry(own))
+    return own
+
+
+def mount_agents(root: Context) -> Context:
+    """Mount the registry of agents."""
+    own = root.open(name="agents")
+    own.provide(AGENTS, AgentRegistry(own))
+    own.accessor(AGENT, lambda _: None)  # CTX-ACC-01: a context that belongs to none says so
+    return own
 
 
 def offer_tools(root: Context) -> None:
@@ -84,12 +133,20 @@ def offer_tools(root: Context) -> None:
     root[SYSTEM_PROMPT].tools(root, offer)
 
 
-def mount_loop(root: Context, *, max_parallel_tool_calls: int = 10) -> Context:
+def mount_loop(
+    root: Context,
+    *,
+    max_parallel_tool_calls: int = 10,
+    agents: Sequence[ConfiguredAgent] = (),
+    identities: Mapping[str, FixedIdentity] = MappingProxyType({}),
+) -> Context:
     """Mount the agent loop: it makes the agents of the application from now on.
 
     Args:
         root: An application with all other parts.
         max_parallel_tool_calls: How many tool calls of one answer may run at once.
+        agents: The agents that start with the loop, and belong to it.
+        identities: What a launcher says of their identities, by label.
 
     Returns:
         The loop's own context, whose end tears down every agent that the loop made.
@@ -97,18 +154,29 @@ def mount_loop(root: Context, *, max_parallel_tool_calls: int = 10) -> Context:
     Raises:
         ServiceMissing: A part that the loop needs is not there.
         AgentError: A loop is mounted already.
-        LoopMisconfigured: The cap is no positive integer.
+        LoopMisconfigured: The cap is no positive integer, or two agents claim one identity; none has started.
+        Exception: An agent could not be created. The loop ends again, and with it those before.
+
+    Spec:
+        CONF-ID-04, CONF-START-02
     """
+    entries = settle_identities(agents, identities)
     own = root.open(name="agent-loop", requires=(SESSIONS, AGENTS, LLM, SYSTEM_PROMPT, TOOLS))
-    loop = AgentLoop(  # uses what it was given, whoever calls it: TRACE-DEPS-01
-        own,
-        sessions=own[SESSIONS],
-        agents=own[AGENTS],
-        llm=own[LLM],
-        prompts=own[SYSTEM_PROMPT],
-        tools=own[TOOLS],
-        max_parallel_tool_calls=max_parallel_tool_calls,
-    )
-    own[AGENTS].set_factory(own, loop)
-    own.provide(AGENT_LOOP, loop)
+    try:
+        loop = AgentLoop(  # uses what it was given, whoever calls it: TRACE-DEPS-01
+            own,
+            sessions=own[SESSIONS],
+            agents=own[AGENTS],
+            llm=own[LLM],
+            prompts=own[SYSTEM_PROMPT],
+            tools=own[TOOLS],
+            max_parallel_tool_calls=max_parallel_tool_calls,
+        )
+        own[AGENTS].set_factory(own, loop)
+        own.provide(AGENT_LOOP, loop)
+        ConfiguredAgents(own, loop, own[SESSIONS], own[AGENTS]).start(entries)
+    except BaseException:
+        with suppress(RuntimeError):  # no event loop runs: nothing has started either
+            own.dispose()
+        raise
     return own

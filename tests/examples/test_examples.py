@@ -1,5 +1,6 @@
 """The examples run as they stand, with nothing but the package."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,10 +10,12 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 
 
-def run(name: str) -> list[str]:
-    """The lines that an example prints; warnings are errors, and standard error stays empty."""
+def run(name: str, typed: str = "") -> list[str]:
+    """The lines that an example prints when this is typed; warnings are errors, and standard error stays empty."""
     command = [sys.executable, "-W", "error", f"examples/{name}"]
-    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(
+        command, cwd=REPOSITORY, input=typed, capture_output=True, text=True, timeout=60, check=False
+    )
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout.splitlines()
 
@@ -65,6 +68,37 @@ def test_the_policy_plugin_decides() -> None:
         'writer write: Error: the user rejected tool "write"',
         "writer read: Error: stay inside of the workspace",
         'reader write: Error: unknown tool "write"',
+    ]
+
+
+def test_the_chat_answers_line_by_line() -> None:
+    """Until an empty line; what comes behind it is not read."""
+    *answers, end, count = run("chat.py", "hello\nhow are you\n\nnobody hears this\n")
+    assert answers == [
+        "you> model> You said 'hello'; that makes 1.",
+        "you> model> You said 'how are you'; that makes 2.",
+    ]
+    assert end == "you> "
+    assert re.fullmatch(r"\d+ events logged", count)
+
+
+def test_the_plugin_reads_its_own_event() -> None:
+    """With the plugin the event has a reading, without it it is left alone."""
+    with_it, without_it = run("plugin.py")
+    seq = with_it.partition(":")[0]
+    assert with_it == f"{seq}: a note, 'the door sticks'"
+    assert without_it == f"{seq}: notes/kept, which nobody here knows"
+
+
+def test_the_owned_agent_leaves_first() -> None:
+    """It does a part of the work, is no root, and goes with its owner."""
+    assert run("owned.py") == [
+        "chief delegates to helper, which it owns: True",
+        "My helper says: 42",
+        "alive: chief helper",
+        "roots: chief",
+        "helper has left",
+        "chief has left",
     ]
 
 

@@ -7,14 +7,17 @@ from dshconform.faults.assemblies import ASSEMBLY_FAULTS
 from dshconform.faults.cancel_calls import CANCEL_CALL_FAULTS
 from dshconform.faults.cancelled_streams import CANCELLED_STREAM_FAULTS
 from dshconform.faults.cancelled_turns import CANCELLED_TURN_FAULTS
+from dshconform.faults.configured_agents import CONFIGURED_AGENT_FAULTS
 from dshconform.faults.containment import CONTAINMENT_FAULTS
 from dshconform.faults.contexts import CONTEXT_FAULTS
+from dshconform.faults.creations import CREATION_FAULTS
 from dshconform.faults.dispatches import DISPATCH_FAULTS
 from dshconform.faults.effects import EFFECT_FAULTS
 from dshconform.faults.endings import ENDING_FAULTS
 from dshconform.faults.fault import Fault
 from dshconform.faults.handle import HANDLE_FAULTS
 from dshconform.faults.inbox import INBOX_FAULTS
+from dshconform.faults.initiators import INITIATOR_FAULTS
 from dshconform.faults.latch import LATCH_FAULTS
 from dshconform.faults.lifecycle import LIFECYCLE_FAULTS
 from dshconform.faults.listeners import LISTENER_FAULTS
@@ -24,6 +27,7 @@ from dshconform.faults.pending import PENDING_FAULTS
 from dshconform.faults.prompts import PROMPT_FAULTS
 from dshconform.faults.proposals import PROPOSAL_FAULTS
 from dshconform.faults.record import RECORD_FAULTS
+from dshconform.faults.registrations import REGISTRATION_FAULTS
 from dshconform.faults.rendered_prompts import RENDERING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
 from dshconform.faults.scheduling import SCHEDULING_FAULTS
@@ -34,6 +38,7 @@ from dshconform.faults.session_log import SESSION_LOG_FAULTS
 from dshconform.faults.session_seeds import SESSION_SEED_FAULTS
 from dshconform.faults.session_store import SESSION_STORE_FAULTS
 from dshconform.faults.session_surface import SESSION_SURFACE_FAULTS
+from dshconform.faults.teardowns import TEARDOWN_FAULTS
 from dshconform.faults.tool_calls import TOOL_CALL_FAULTS
 from dshconform.faults.tool_contract import TOOL_CONTRACT_FAULTS
 from dshconform.faults.tool_pipeline import TOOL_PIPELINE_FAULTS
@@ -67,6 +72,11 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *RECORD_FAULTS,
     *LISTENER_FAULTS,
     *LIFECYCLE_FAULTS,
+    *CREATION_FAULTS,
+    *TEARDOWN_FAULTS,
+    *REGISTRATION_FAULTS,
+    *INITIATOR_FAULTS,
+    *CONFIGURED_AGENT_FAULTS,
     *WORK_FAULTS,
     *CONTEXT_FAULTS,
     *EFFECT_FAULTS,

@@ -8,7 +8,7 @@ from dshconform.faults.fault import Fault, replaced
 from dshcore.agent.registry import AgentRegistry
 from dshcore.agent_loop import creation, phase
 from dshcore.agent_loop.agent import DrivenAgent
-from dshcore.agent_loop.creation import _Life as Life
+from dshcore.agent_loop.life import Life
 from dshcore.agent_loop.phase import Stage
 
 LIFECYCLE_FAULTS: Final[tuple[Fault, ...]] = (
@@ -61,7 +61,7 @@ LIFECYCLE_FAULTS: Final[tuple[Fault, ...]] = (
         "disposal-does-not-wait",
         "LIFE-DISP-04",
         "The agent leaves before its turn has closed.",
-        edit(Life, "_tear_down", ("        await agent.when_idle()\n", "")),
+        edit(Life, "_tear_down", ("            await agent.when_idle()\n", "")),
     ),
     Fault(
         "agent-is-announced-before-its-session",
@@ -80,13 +80,13 @@ LIFECYCLE_FAULTS: Final[tuple[Fault, ...]] = (
         "session-start-is-a-resume",
         "LIFE-PUB-03",
         "A new agent starts its session as if resumed.",
-        edit(Life, "publish", ('"startup"', '"resume"')),
+        edit(Life, "publish", ("AgentSessionStart(agent, source)", 'AgentSessionStart(agent, "resume")')),
     ),
     Fault(
         "header-forgets-its-origin",
         "LIFE-CREATE-03",
         "What the creator says of the session is not in its header.",
-        edit(creation.AgentLoop, "create_agent", ("meta=options.meta", "meta=None")),
+        edit(creation.AgentLoop, "_prepare", ("meta=options.meta", "meta=None")),
     ),
     Fault(
         "created-agent-is-not-found",

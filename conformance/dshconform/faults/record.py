@@ -6,8 +6,8 @@ from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault, replaced
 from dshcore import ids
 from dshcore.agent_loop import request
-from dshcore.agent_loop.creation import _Life as Life
 from dshcore.agent_loop.driver import Driver
+from dshcore.agent_loop.life import Life
 from dshcore.agent_loop.request import Requests
 from dshcore.agent_loop.scheduling import _Batch as Batch
 from dshcore.session import shapes

@@ -122,7 +122,7 @@ SCHEDULING_FAULTS: Final[tuple[Fault, ...]] = (
         "one-is-not-serial",
         "SCHED-CAP-01",
         "With a cap of one two bodies run at once.",
-        edit(Scheduler, "run", ("batch.fill(self._max_parallel)", "batch.fill(max(self._max_parallel, 2))")),
+        edit(Scheduler, "run", ("batch.fill(max_parallel)", "batch.fill(max(max_parallel, 2))")),
     ),
     Fault(
         "policies-overlap",

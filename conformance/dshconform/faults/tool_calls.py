@@ -4,8 +4,7 @@ from typing import Final
 
 from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault, replaced
-from dshcore.agent_loop import scheduling
-from dshcore.agent_loop.creation import AgentLoop
+from dshcore.agent_loop import creation, scheduling
 from dshcore.agent_loop.driver import Driver
 from dshcore.agent_loop.scheduling import Scheduler
 from dshcore.agent_loop.scheduling import _Batch as Batch
@@ -115,7 +114,7 @@ TOOL_CALL_FAULTS: Final[tuple[Fault, ...]] = (
         "calls-one-by-one",
         "SCHED-PAR-01",
         "Parallel calls do not overlap.",
-        edit(Scheduler, "run", ("batch.fill(self._max_parallel)", "batch.fill(1)")),
+        edit(Scheduler, "run", ("batch.fill(max_parallel)", "batch.fill(1)")),
     ),
     Fault(
         "post-execution-as-they-settle",
@@ -181,13 +180,13 @@ TOOL_CALL_FAULTS: Final[tuple[Fault, ...]] = (
         "cap-is-not-applied",
         "SCHED-CAP-01",
         "As many calls overlap as there are, whatever the cap is.",
-        edit(Scheduler, "run", ("batch.fill(self._max_parallel)", "batch.fill(len(calls))")),
+        edit(Scheduler, "run", ("batch.fill(max_parallel)", "batch.fill(len(calls))")),
     ),
     Fault(
         "cap-is-not-checked",
         "SCHED-CAP-01",
         "A cap that none can be is accepted.",
-        edit(AgentLoop, "__init__", ("if type(max_parallel_tool_calls) is not int or", "if False and")),
+        edit(creation, "_checked_cap", ("if type(cap) is not int or", "if False and")),
     ),
     Fault(
         "contexts-behind-all-results",

@@ -25,6 +25,8 @@ class BadCommandError(ValueError):
 _ACTIONS: Final[Mapping[str, type[msgspec.Struct]]] = {
     str(action.__struct_config__.tag): action for action in get_args(AnyScriptedAction)
 }
+_ASYNCHRONOUS_ONLY: Final = frozenset({"task", "seed", "signal", "setup"})
+"""What the synchronous creation of an agent does not take."""
 _ENDINGS: Final = (functions.Return, functions.Throw, functions.Reject, functions.Pass, functions.Gate)
 
 _List: TypeAlias = Literal["script", "items", "gate.do"]
@@ -93,6 +95,8 @@ def _command(op: str, args: JsonMap, place: _Place, *, symbolic: bool = False, s
 
 
 def _needs_task(op: str, operation: Operation, args: JsonMap) -> bool:
+    if op == "agent.create" and args.get("sync") is True:
+        return False
     return operation.asynchronous or (op == "dispatch" and args["mode"] in {"serial", "parallel"})
 
 
@@ -102,6 +106,8 @@ def _sensible(op: str, args: JsonMap, place: _Place) -> None:
         raise place.bad("an effect has an `undo` or a `body`")
     if op == "effect" and "body" not in args and ("async" in args or "task" in args):
         raise place.bad("`async` and `task` belong to the `body` of an effect")
+    if op == "agent.create" and args.get("sync") is True and not args.keys().isdisjoint(_ASYNCHRONOUS_ONLY):
+        raise place.bad(f"a creation with `sync` has none of {', '.join(sorted(_ASYNCHRONOUS_ONLY))}")
     if op == "dispatch" and args["event"] in EVENTS:
         raise place.bad(f"{args['event']!r} is dispatched by the implementation alone: give the event another name")
     if op == "dispatch" and "default" in args and args["mode"] != "waterfall":

@@ -33,6 +33,8 @@ class _Inbox(SettlingFold):
     lists: dict[str, Lists | None] = field(default_factory=dict)
     turns: dict[str, Json] = field(default_factory=dict)
     owed: dict[tuple[str, str], int] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    """The sessions that have left: what is logged there is not published any more."""
     last: Row | None = None
 
     def __call__(self, row: Row, matching: Matching) -> Difference | None:
@@ -44,11 +46,17 @@ class _Inbox(SettlingFold):
             case _ if str(row["name"]).startswith("agent/inbox/"):
                 return self._told(row, matching)
             case _:  # the session begins or ends
-                self.lists.pop(str(row.get("session")), None)
+                session = str(row.get("session"))
+                self.lists.pop(session, None)
+                if row["name"] == "session/disposed":
+                    self.gone.add(session)
+                else:
+                    self.gone.discard(session)
                 return None
 
     def _logged(self, row: Row, matching: Matching) -> Difference | None:
         session, event = str(row.get("session")), event_of(row)
+        self.gone.discard(session)
         data = members_of(event.get("data"))
         if event["type"] == "turn/start":
             self.turns[session] = data.get("turn")
@@ -105,6 +113,8 @@ class _Inbox(SettlingFold):
         return None
 
     def _told(self, row: Row, matching: Matching) -> Difference | None:
+        if row.get("agent") in self.gone:
+            return None
         kind = str(row["name"]).removeprefix("agent/inbox/")
         payload = members_of(row.get("payload"))
         identity = _identity(payload.get("message"))

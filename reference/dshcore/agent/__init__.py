@@ -44,6 +44,7 @@ from dshcore.agent.handle import (
     Status,
 )
 from dshcore.agent.inbox import DuplicateMessage, Inbox, InboxError, InvalidInboxLog, Target
+from dshcore.agent.initiator import Initiators, InitiatorScopeDisposed, NoInitiator
 from dshcore.agent.model_selection import ModelSelection, SelectedModel
 from dshcore.agent.registry import (
     AGENT,
@@ -55,6 +56,7 @@ from dshcore.agent.registry import (
     AlreadyRegistered,
     CreateAgentOptions,
     NoFactory,
+    ResumeAgentOptions,
     SetupCommit,
 )
 
@@ -103,12 +105,16 @@ __all__ = [
     "Enter",
     "Inbox",
     "InboxError",
+    "InitiatorScopeDisposed",
+    "Initiators",
     "InvalidInboxLog",
     "ModelSelection",
     "NoFactory",
+    "NoInitiator",
     "PreStepDecision",
     "Reject",
     "RequestErrorAction",
+    "ResumeAgentOptions",
     "Retry",
     "SelectedModel",
     "SessionStartSource",

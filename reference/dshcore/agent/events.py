@@ -162,9 +162,14 @@ def _concerned(payload: _AboutAgent) -> Carrier:
 _REPORT: Final = 'agent event "{name}"'
 _REPORT_BY_ID: Final = 'agent "{payload.agent.id}": {name}'
 
-AGENT_CREATED: Final = Emit[AgentCreated]("agent/created", report=_REPORT_BY_ID, receiver=_concerned)
+AGENT_CREATED: Final = Emit[AgentCreated](  # LIFE-PUB-05, LIFE-PUB-07: what throws vetoes, what rejects is logged
+    "agent/created", report=_REPORT_BY_ID, receiver=_concerned
+)
 AGENT_SESSION_START: Final = Emit[AgentSessionStart](
-    "agent/session-start", contained=True, report=_REPORT, receiver=_concerned
+    "agent/session-start",
+    contained=True,
+    report=_REPORT,
+    receiver=_concerned,  # LIFE-PUB-04: no veto
 )
 AGENT_STATUS: Final = Emit[AgentStatusChanged]("agent/status", contained=True, report=_REPORT, receiver=_concerned)
 AGENT_INBOX_INSERTED: Final = Emit[AgentInboxInserted](

@@ -11,6 +11,7 @@ from dshcore.agent.events import (
     AgentDisposal,
 )
 from dshcore.agent.handle import Agent, AgentError, AgentOptions
+from dshcore.agent.initiator import Initiators
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context, Disposer, ServiceKey
 from dshcore.ids import SessionId
@@ -49,6 +50,23 @@ class CreateAgentOptions:
     setup: AgentSetup | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeAgentOptions:
+    """What an agent is resumed from; header and log come from storage.
+
+    Attributes:
+        resume_session_id: The id of the stored session, and of the agent.
+        agent_options: The route and output cap of its first request.
+        signal: Aborts the resumption while it lasts.
+        setup: Composes the agent's scope before anything is published.
+    """
+
+    resume_session_id: str
+    agent_options: AgentOptions = field(default_factory=AgentOptions)
+    signal: CancelSignal | None = None
+    setup: AgentSetup | None = None
+
+
 class AgentHandle(Protocol):
     """What creation answers: the agent, and the capability to dispose of it."""
 
@@ -77,6 +95,10 @@ class AgentFactory(Protocol):
 
     async def create_agent(self, owner: Context, options: CreateAgentOptions) -> AgentHandle:
         """Make an agent on behalf of an owner."""
+        ...
+
+    async def resume(self, owner: Context, options: ResumeAgentOptions) -> AgentHandle:
+        """Make an agent over a stored session, on behalf of an owner."""
         ...
 
 
@@ -110,9 +132,17 @@ class _Entry:
 
 
 class AgentRegistry:
-    """The live agents of one process."""
+    """The live agents of one process.
 
-    def __init__(self) -> None:
+    Args:
+        ctx: The registry's own context. Its end closes the initiator scope.
+
+    Attributes:
+        initiators: Which agent has caused the code that is running.
+    """
+
+    def __init__(self, ctx: Context) -> None:
+        self.initiators: Final = Initiators(ctx)
         self._entries: dict[SessionId, _Entry] = {}
         self._factory: AgentFactory | None = None
 
@@ -193,6 +223,34 @@ class AgentRegistry:
             if entry.leaving:
                 self._leave(entry)
 
+    def register(self, owner: Context, agent: Agent) -> Disposer:
+        """Enter an agent and announce it, in one.
+
+        Args:
+            owner: Whose end detaches it; the agent that it belongs to, if any, owns the new one.
+            agent: The agent.
+
+        Returns:
+            Detaches it earlier, once.
+
+        Raises:
+            AgentError: The agent's id is not that of its session.
+            AlreadyRegistered: The id is taken.
+            InactiveContext: The owner is inactive.
+            Exception: What a listener raised: a veto. The agent has left again.
+
+        Spec:
+            REG-LIFE-01, REG-LIFE-02, REG-ENTER-03
+        """
+        owner.assert_accepting()
+        leave = owner.effect(self.enter(agent, owner.read(AGENT)), label=f"agent {agent.id}")
+        try:
+            self.announce(agent)
+        except BaseException:
+            leave()
+            raise
+        return leave
+
     def _leave(self, entry: _Entry) -> None:
         del self._entries[entry.agent.id]
         if entry.announced:
@@ -250,6 +308,30 @@ class AgentRegistry:
         if self._factory is None:
             raise NoFactory
         return await self._factory.create_agent(owner, options)  # TRACE-OWNER-02: the caller owns what is made for it
+
+    async def resume(self, owner: Context, options: ResumeAgentOptions) -> AgentHandle:
+        """Make an agent over a stored session.
+
+        Args:
+            owner: Whose end disposes of the agent.
+            options: What it is resumed from.
+
+        Returns:
+            The handle of the live, announced agent.
+
+        Raises:
+            NoFactory: Nothing makes agents here.
+            Exception: The resumption failed, or was vetoed; nothing of it is left.
+
+        Cancellation:
+            While the session is loaded, and while setup runs, everything is rolled back and the cancellation goes on.
+
+        Spec:
+            FACT-SET-02, FACT-CALL-01
+        """
+        if self._factory is None:
+            raise NoFactory
+        return await self._factory.resume(owner, options)
 
 
 AGENTS: Final = ServiceKey[AgentRegistry]("agents")

@@ -23,6 +23,8 @@ from dshcore.agent import (
     AgentStatusChanged,
     CancelCause,
     Inbox,
+    Initiators,
+    InitiatorScopeDisposed,
     Status,
     Target,
 )
@@ -69,14 +71,21 @@ class DrivenAgent(Agent):
         options: The route and output cap of its first request.
         ctx: Makes the context of its scope, which is the agent itself.
         run: Makes the coroutine of one driver run.
+        initiators: In whose boundaries it runs.
     """
 
     def __init__(
-        self, session: Session, options: AgentOptions, ctx: Callable[["DrivenAgent"], Context], run: Run
+        self,
+        session: Session,
+        options: AgentOptions,
+        ctx: Callable[["DrivenAgent"], Context],
+        run: Run,
+        initiators: Initiators,
     ) -> None:
         self._session = session
         self._options = options
         self._run = run
+        self._initiators = initiators
         self._state = State()
         self._activity: Activity | None = None
         self._cancel_due = False
@@ -112,6 +121,8 @@ class DrivenAgent(Agent):
     def send(self, message: Mapping[str, object], target: Target, wakeup: bool) -> None:
         if wakeup:
             asyncio.get_running_loop()  # refuse before anything changes, not when the driver is to start
+            if self._initiators.closing and Action.START_DRIVER in step(self._state, Input.WAKE)[1]:
+                raise InitiatorScopeDisposed  # INIT-CLOSE-06
         late = self._feed(Input.SEND_WAKING if wakeup else Input.SEND_QUIET) is Action.INSERT_NEXT_TURN
         self._inbox.append("next-turn" if late and target == "next-step" else target, message)  # WAKE-LATCH-02
         if wakeup:
@@ -191,7 +202,7 @@ class DrivenAgent(Agent):
         out when that append, and the inbox operation that made it, has unwound.
 
         Spec:
-            LIFE-DISP-20, LIFE-DISP-24, WAKE-DISP-02
+            LIFE-DISP-03, LIFE-DISP-06, LIFE-DISP-20, LIFE-DISP-23, LIFE-DISP-24, WAKE-DISP-02
         """
         if self._state.stage in (Stage.CLOSING, Stage.GONE):
             return
@@ -226,7 +237,10 @@ class DrivenAgent(Agent):
         Spec:
             AGENT-STATUS-02, WAKE-LATCH-04
         """
-        self._state, actions = step(self._state, what)
+        state, actions = step(self._state, what)
+        if Action.START_DRIVER in actions and self._initiators.closing:
+            return None  # since the insertion, or a replay: no driver could run, and what is pending is parked
+        self._state = state
         left: Action | None = None
         for action in actions:
             match action:
@@ -260,9 +274,18 @@ class DrivenAgent(Agent):
         return left
 
     def _start_driver(self) -> None:
+        """Tell of the driver, and start it inside the agent's own boundary.
+
+        The boundary is opened before, since a listener may close the registry, and entered after: whoever wakes an
+        agent is still the one who runs, and at a replay that is the run that has just ended.
+
+        Spec:
+            AGENT-STATUS-03, INIT-DRIVE-01, INIT-DRIVE-02, INIT-DRIVE-03, LOOP-INIT-01
+        """
         self._activity = activity = Activity()
-        self._emit_status("running")  # AGENT-STATUS-03; before the driver's own context is entered: INIT-DRIVE-02
-        activity.task = eager.start(self._run(self), name=f"driver of {self.id}")
+        boundary = self._initiators.open(self)
+        self._emit_status("running")
+        activity.task = boundary.run(lambda: self._run(self), name=f"driver of {self.id}")
 
     async def _maintain(self, task: Callable[[CancelSignal], Awaitable[T]], signal: CancelSignal) -> T:
         try:

@@ -94,7 +94,8 @@ class Driver:
             agent idle when it goes on; a remembered wake is forgotten, what is pending stays.
 
         Spec:
-            LOOP-NEXT-01, LOOP-NEXT-02, AGENT-STATUS-04, CANCEL-PHASE-01, CANCEL-BETWEEN-01, WAKE-GAP-01, LOOP-ISO-01
+            LOOP-NEXT-01, LOOP-NEXT-02, AGENT-STATUS-04, CANCEL-PHASE-01, CANCEL-BETWEEN-01, WAKE-GAP-01, LOOP-ISO-01,
+            LIFE-DISP-13
         """
         try:
             while not agent.signal.aborted and await self._run_turn(agent):
@@ -157,7 +158,7 @@ class Driver:
         Spec:
             LOOP-PRE-01, LOOP-PRE-05, LOOP-PRE-06, LOOP-PRE-07, LOOP-PRE-08, LOOP-PRE-09, LOOP-STEER-01, LOOP-STOP-01,
             LOOP-STOP-02, LOOP-STOP-03, LOOP-STOP-04, LOOP-ERR-05, LOOP-CONC-02, LOOP-END-03, CANCEL-PHASE-02,
-            CANCEL-PHASE-03, CANCEL-PHASE-04, CANCEL-STOP-01
+            CANCEL-PHASE-03, CANCEL-PHASE-04, CANCEL-STOP-01, LIFE-DISP-14
         """
         inbox, signal = agent.inbox, turn.signal
         target: Target = "next-turn"

@@ -134,7 +134,7 @@ TABLE: Final[Mapping[Row, Mapping[Input, Cell]]] = MappingProxyType(
             Input.WAKE: Cell(Row.MAINTENANCE, (Action.LATCH,)),
             Input.LATE_WAKE: Cell(Row.MAINTENANCE, (Action.LATCH,)),
             Input.ABORT: Cell(Row.MAINTENANCE_ABORTED, (Action.FIRE,)),
-            Input.ABORT_DISPOSED: Cell(Row.MAINTENANCE_DISPOSED, (Action.FIRE,)),
+            Input.ABORT_DISPOSED: Cell(Row.MAINTENANCE_DISPOSED, (Action.FIRE,)),  # LIFE-DISP-10
         },
         Row.MAINTENANCE_ABORTED: _activity(Row.MAINTENANCE, Row.MAINTENANCE_ABORTED)
         | {
@@ -166,11 +166,11 @@ TABLE: Final[Mapping[Row, Mapping[Input, Cell]]] = MappingProxyType(
             Input.WAKE: Cell(Row.RUNNING_ABORTED),
             Input.LATE_WAKE: Cell(Row.RUNNING_ABORTED, (Action.LATCH,)),  # WAKE-LATCH-04, WAKE-RUN-01, WAKE-FAIL-02
             Input.ABORT: Cell(Row.RUNNING_ABORTED),
-            Input.ABORT_DISPOSED: Cell(Row.RUNNING_ABORTED),
+            Input.ABORT_DISPOSED: Cell(Row.RUNNING_ABORTED),  # LIFE-DISP-05: the first cause stays
         },
         Row.RUNNING_DISPOSED: _activity(Row.RUNNING, Row.RUNNING_DISPOSED)
         | {
-            Input.SEND_WAKING: Cell(Row.RUNNING_DISPOSED, (Action.INSERT_NEXT_TURN,)),
+            Input.SEND_WAKING: Cell(Row.RUNNING_DISPOSED, (Action.INSERT_NEXT_TURN,)),  # LIFE-DISP-11
             Input.WAKE: Cell(Row.RUNNING_DISPOSED),
             Input.LATE_WAKE: Cell(Row.RUNNING_DISPOSED),
             Input.ABORT: Cell(Row.RUNNING_DISPOSED),
@@ -183,7 +183,7 @@ TABLE: Final[Mapping[Row, Mapping[Input, Cell]]] = MappingProxyType(
 
 STAGES: Final[Mapping[Stage, Mapping[Action, tuple[Action, ...]]]] = MappingProxyType(
     {
-        Stage.ANNOUNCING: {Action.START_DRIVER: (Action.LATCH,)},
+        Stage.ANNOUNCING: {Action.START_DRIVER: (Action.LATCH,)},  # LIFE-PUB-06, LIFE-PUB-08: inserted, woken later
         Stage.LIVE: {},
         Stage.CLOSING: {
             Action.START_DRIVER: (),

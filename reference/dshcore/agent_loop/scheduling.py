@@ -11,7 +11,7 @@ likely one: nothing is invented then (SCHED-FAIL-01).
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
@@ -75,10 +75,10 @@ class Scheduler:
 
     Args:
         tools: The tools.
-        max_parallel: How many bodies of one answer may run at once.
+        max_parallel: Tells how many bodies of one answer may run at once; asked anew for each answer.
     """
 
-    def __init__(self, tools: ToolRegistry, max_parallel: int) -> None:
+    def __init__(self, tools: ToolRegistry, max_parallel: Callable[[], int]) -> None:
         self._tools = tools
         self._max_parallel = max_parallel
 
@@ -108,9 +108,10 @@ class Scheduler:
             SCHED-EXCL-01, SCHED-PAR-01, SCHED-COMMIT-01, SCHED-ABORT-01, SCHED-ABORT-02, LOOP-CONC-01, CANCEL-COOP-01
         """
         batch = _Batch(agent, {"turn": turn, "step": step}, signal, calls, self._tools)
+        max_parallel = self._max_parallel()
         try:
             while True:
-                await batch.fill(self._max_parallel)
+                await batch.fill(max_parallel)
                 if not batch.running:
                     break
                 await asyncio.wait(batch.running, return_when=asyncio.FIRST_COMPLETED)

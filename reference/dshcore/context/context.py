@@ -104,6 +104,11 @@ class Context:
         """Whether registrations are accepted."""
         return self.fiber.accepting
 
+    @property
+    def closing(self) -> bool:
+        """Whether the owner, or one around it, has begun to end: it may be reached by that only in a moment."""
+        return self.fiber.closing
+
     def assert_active(self) -> None:
         """Refuse to go on if the disposal of the owner has begun (FIBER-ACTIVE-01).
 

@@ -144,6 +144,11 @@ class Fiber:
         """Whether registrations are accepted: also while it waits, loads, or has failed (EFFECT-INACT-01)."""
         return self.id is not None and self.state is not State.UNLOADING
 
+    @property
+    def closing(self) -> bool:
+        """Whether it, or a fiber around it, unloads or was disposed of: it ends, if only in a moment."""
+        return not self.accepting or (self._parent is not None and self._parent.closing)
+
     def assert_accepting(self) -> None:
         """Refuse to go on unless registrations are accepted.
 

@@ -124,7 +124,7 @@ class NamedTable(Generic[T]):
         """Put an entry under a name that is free, and answer what takes exactly this one out again.
 
         Raises:
-            ValueError: The name is taken; a registry refuses that in its own words before (LAYER-DUP-01).
+            ValueError: The name is taken; a registry refuses that in its own words before.
         """
         if name in self._entries:
             raise ValueError(f"the name {name!r} is taken: look before (`name in table`), and refuse it there")

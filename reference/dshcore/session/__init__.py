@@ -20,6 +20,7 @@ from dshcore.session.readings import SESSION_EVENTS, TURN_END_REASONS, TURN_TRIG
 from dshcore.session.repair import interrupted_turn_closers
 from dshcore.session.request_header import canonical_header, fold_request_header, header_equals
 from dshcore.session.seed import InvalidSeed, unbalanced
+from dshcore.session.storage import SESSION_PERSISTENCE, Preparation, SessionPersistence
 from dshcore.session.store import SESSIONS, SessionExists, SessionNotLive, SessionStore
 from dshcore.session.surface import Replacement, SurfaceFold, SurfaceReader, fold_surface
 from dshcore.session.todos import fold_todos
@@ -32,6 +33,7 @@ __all__ = [
     "SESSION_EVENT",
     "SESSION_EVENTS",
     "SESSION_FLUSH",
+    "SESSION_PERSISTENCE",
     "TURN_END_REASONS",
     "TURN_TRIGGERS",
     "AppendReentered",
@@ -40,6 +42,7 @@ __all__ = [
     "InvalidSeed",
     "InvariantError",
     "MalformedRow",
+    "Preparation",
     "Replacement",
     "Session",
     "SessionCreated",
@@ -50,6 +53,7 @@ __all__ = [
     "SessionFlush",
     "SessionForkError",
     "SessionNotLive",
+    "SessionPersistence",
     "SessionPublished",
     "SessionStore",
     "SurfaceFold",

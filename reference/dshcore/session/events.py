@@ -45,7 +45,7 @@ SESSION_CREATED: Final = Emit[SessionCreated](
 SESSION_EVENT: Final = Emit[SessionPublished](
     "session/event", contained=True, report='session "{payload.session.id}": session/event'
 )
-"""Failures of listeners are reported, and change nothing (LOG-APPEND-05)."""
+"""Failures of listeners are reported, and change nothing (LOG-APPEND-05, LOOP-OBS-01)."""
 
 SESSION_DISPOSED: Final = Emit[SessionDisposed](
     "session/disposed", contained=True, report='session "{payload.session.id}": session/disposed'

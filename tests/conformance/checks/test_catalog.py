@@ -22,7 +22,13 @@ def test_nothing_given_selects_all() -> None:
 def test_by_name_contract_and_clause() -> None:
     """Names may leave out the kind; several selections add up, in the order of the catalog."""
     assert names(names=("queue", "scenario/plain-turn")) == ["scenario/plain-turn", "scenario/queue"]
-    assert names(contracts=("lifecycle",)) == ["scenario/create-and-dispose", "scenario/disposal-waits-for-the-turn"]
+    assert names(contracts=("configuration",)) == [
+        "scenario/configured-agents",
+        "scenario/conflicting-identities",
+        "scenario/identities-of-a-launcher",
+        "scenario/failing-configured-agent",
+        "scenario/contained-start-failures",
+    ]
     assert "scenario/reject" in names(clauses=("LOOP-PRE-05",))
     assert names(clauses=("PER-LRU-01",)) == []
 
@@ -32,7 +38,7 @@ def test_by_name_contract_and_clause() -> None:
     [
         ({"names": ("plain-trun",)}, "there is no check 'plain-trun'; did you mean scenario/plain-turn"),
         ({"contracts": ("inbx",)}, "there is no contract 'inbx'; did you mean inbox?"),
-        ({"contracts": ("zzz",)}, "there is no contract 'zzz'; known: cancellation, contexts, effects"),
+        ({"contracts": ("zzz",)}, "there is no contract 'zzz'; known: cancellation, configuration, contexts, effects"),
     ],
 )
 def test_unknown_names(by: dict[str, tuple[str, ...]], message: str) -> None:

@@ -135,13 +135,16 @@ def test_the_other_functions_are_the_table() -> None:
 
 
 def test_functions_are_given_where_the_table_says() -> None:
-    """A kind's place in a command is the one by which the suite checks its script."""
-    places = {
-        first(kind): first(given) for kind, given, *_ in rows(*OTHER_FUNCTIONS) if first(kind) not in {"commit", "run"}
+    """A kind's places in commands are those by which the suite checks its scripts."""
+    found = {
+        (first(kind), place)
+        for kind, given, *_ in rows(*OTHER_FUNCTIONS)
+        if first(kind) not in {"commit", "run"}
+        for place in listed(given)
     }
     operations = {"definition": "tool.register"}
-    assert places == {
-        kind: path if path.partition(".")[0] in operations else f"{op}.{path}"
+    assert found == {
+        (kind, path if path.partition(".")[0] in operations else f"{op}.{path}")
         for op, operation in OPERATIONS.items()
         for path, kind in operation.kinds.items()
     }

@@ -333,6 +333,15 @@ def test_a_new_session_of_the_same_name_begins_anew() -> None:
     assert seen([*rows, *rows]) is not None
 
 
+def test_what_a_session_logs_that_has_left_is_not_published() -> None:
+    """A notification about its inbox is no surprise then; while it is live, it is."""
+    told: Row = {"on": "live", "name": "agent/inbox/inserted", "agent": "a", "payload": {"message": {"id": "Z"}}}
+    gone: Row = {"on": "live", "name": "session/disposed", "session": "a", "payload": {}}
+    rows = TRACES["plain turn"]
+    assert seen([*rows, gone, told]) is None
+    assert seen([*rows, told]) is not None
+
+
 def test_a_log_into_which_the_suite_wrote_is_no_evidence_of_its_driver() -> None:
     """After `session.append` only envelopes and numbers are looked at."""
     by_hand: Row = {"on": "return", "op": "session.append", "result": {}}

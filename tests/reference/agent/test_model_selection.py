@@ -172,7 +172,7 @@ def test_selection_is_of_one_agent(world: World) -> None:
         return (
             await own.ctx.waterfall(AGENT_REQUEST, request, lambda: done(CallConfig(provider="mock", model="m1"))),
             await own.ctx.waterfall(
-                SYSTEM_PROMPT_ASSEMBLE, assembling, lambda: done(assembling.assembly), to=scope_target(None, own)
+                SYSTEM_PROMPT_ASSEMBLE, assembling, lambda: done(assembling.assembly), to=scope_target(own, own)
             ),
         )
 

@@ -16,6 +16,7 @@ from dshcore.agent import (
     AlreadyRegistered,
     CreateAgentOptions,
     NoFactory,
+    ResumeAgentOptions,
 )
 from dshcore.context import Context, InactiveContext
 
@@ -30,16 +31,16 @@ def agent(world: World) -> Agent:
 
 def test_enter_announces_nothing(world: World, agent: Agent) -> None:
     """The agent is visible; leaving unannounced is silent too (REG-ENTER-01, REG-DET-01)."""
-    registry = AgentRegistry()
+    registry = AgentRegistry(world.root)
     detach = registry.enter(agent, None)
     assert (registry.get("a"), registry.list(), registry.roots()) == (agent, (agent,), (agent,))
     detach()
     assert (registry.get("a"), world.take()) == (None, [])
 
 
-def test_one_entry_for_each_id(agent: Agent) -> None:
+def test_one_entry_for_each_id(world: World, agent: Agent) -> None:
     """A taken id is refused, and the registry is unchanged (REG-ENTER-02)."""
-    registry = AgentRegistry()
+    registry = AgentRegistry(world.root)
     registry.enter(agent, None)
     with pytest.raises(AlreadyRegistered, match='agent "a" is already registered'):
         registry.enter(agent, agent)
@@ -56,13 +57,13 @@ def test_id_of_agent_and_session_must_agree(world: World, agent: Agent) -> None:
 
     agent.__class__ = Mismatched
     with pytest.raises(AgentError, match='agent id "a" does not match session id "b"'):
-        AgentRegistry().enter(agent, None)
+        AgentRegistry(world.root).enter(agent, None)
 
 
 def test_owner_is_the_one_given(world: World, agent: Agent) -> None:
     """Ownership ends with the entry (REG-ENTER-03, REG-READ-03)."""
     child = world.create("b")
-    registry = AgentRegistry()
+    registry = AgentRegistry(world.root)
     registry.enter(agent, None)
     detach = registry.enter(child, agent)
     assert (registry.roots(), registry.is_owned_by("b", agent)) == ((agent,), True)
@@ -73,7 +74,7 @@ def test_owner_is_the_one_given(world: World, agent: Agent) -> None:
 
 def test_announce_works_once(world: World, agent: Agent) -> None:
     """Also from inside a listener, and only for the live entry (REG-ANN-01)."""
-    registry = AgentRegistry()
+    registry = AgentRegistry(world.root)
     with pytest.raises(AgentError, match='agent "a" is not live in this registry'):
         registry.announce(agent)
     registry.enter(agent, None)
@@ -92,7 +93,7 @@ def test_announce_works_once(world: World, agent: Agent) -> None:
 
 def test_vetoed_entry_stays_until_its_detach(world: World, agent: Agent) -> None:
     """It counts as announced (REG-ANN-02)."""
-    registry = AgentRegistry()
+    registry = AgentRegistry(world.root)
     detach = registry.enter(agent, None)
 
     def veto(_: object) -> None:
@@ -109,7 +110,7 @@ def test_vetoed_entry_stays_until_its_detach(world: World, agent: Agent) -> None
 @pytest.mark.parametrize("veto", [True, False])
 def test_detach_waits_for_the_dispatch(world: World, agent: Agent, *, veto: bool) -> None:
     """Later listeners still see the entry, and the end follows before announce is over (REG-DET-03, REG-DET-04)."""
-    registry = AgentRegistry()
+    registry = AgentRegistry(world.root)
     detach = registry.enter(agent, None)
     seen: list[Any] = []
 
@@ -130,7 +131,7 @@ def test_detach_waits_for_the_dispatch(world: World, agent: Agent, *, veto: bool
 
 def test_detach_works_once(world: World, agent: Agent) -> None:
     """A stale one does not remove a later entry; a disposed-listener may enter a successor (REG-DET-02, -05)."""
-    registry = AgentRegistry()
+    registry = AgentRegistry(world.root)
     first = registry.enter(agent, None)
     registry.announce(agent)
     world.root.on(AGENT_DISPOSED, lambda _: registry.enter(agent, None), once=True)
@@ -144,15 +145,20 @@ class Factory:
 
     def __init__(self) -> None:
         self.calls: list[tuple[Context, CreateAgentOptions]] = []
+        self.resumed: list[tuple[Context, ResumeAgentOptions]] = []
 
     async def create_agent(self, owner: Context, options: CreateAgentOptions) -> Any:
         self.calls.append((owner, options))
         raise ValueError("the factory's own")
 
+    async def resume(self, owner: Context, options: ResumeAgentOptions) -> Any:
+        self.resumed.append((owner, options))
+        raise ValueError("of the factory")
+
 
 def test_slot_of_the_factory(world: World) -> None:
     """One at a time; cleared by its disposer and by its owner's end, never by a stale disposer (FACT-SET)."""
-    registry, owner = AgentRegistry(), world.root.open(scope=None, name="owner")
+    registry, owner = AgentRegistry(world.root), world.root.open(scope=None, name="owner")
     options = CreateAgentOptions(session_id="x")
 
     def create() -> BaseException | None:
@@ -183,3 +189,56 @@ def test_closed_loop_makes_no_agents(world: World) -> None:
     world.run(world.root[AGENT_LOOP]._ctx.dispose)
     error = world.start(lambda: world.root[AGENTS].create(world.root, CreateAgentOptions(session_id="x"))).exception()
     assert isinstance(error, NoFactory)
+
+
+def test_factory_resumes_for_the_caller(world: World) -> None:
+    """Owner and options reach it as they are, and its failure the caller; without one it rejects (FACT-CALL-01)."""
+    registry, owner, factory = AgentRegistry(world.root), world.root.open(scope=None, name="owner"), Factory()
+    options = ResumeAgentOptions(resume_session_id="x")
+
+    def resume() -> BaseException | None:
+        return world.run(lambda: eager.start(registry.resume(owner, options))).exception()
+
+    assert isinstance(resume(), NoFactory)
+    registry.set_factory(world.root, factory)
+    assert (str(resume()), factory.resumed) == ("of the factory", [(owner, options)])
+
+
+def test_register_is_enter_and_announce(world: World, agent: Agent) -> None:
+    """It is announced at once, and leaves with its owner or by its disposer, once (REG-LIFE-01, REG-LIFE-02)."""
+    registry, owner = AgentRegistry(world.root), world.root.open(scope=None, name="owner")
+    registry.register(owner, agent)
+    assert (registry.get("a"), world.take()) == (agent, ["agent/created a"])
+    world.run(owner.dispose)
+    assert (registry.get("a"), world.take()) == (None, ["agent/disposed a"])
+    with pytest.raises(InactiveContext):
+        registry.register(owner, agent)
+    first = registry.register(world.root, agent)
+    first()
+    registry.register(world.root, agent)
+    world.take()
+    assert (first(), registry.get("a"), world.take()) == (None, agent, [])
+
+
+def test_register_records_the_agent_of_the_scope(world: World, agent: Agent) -> None:
+    """Who calls decides, also through a scope that was opened below the agent's (REG-ENTER-03)."""
+    registry, other = AgentRegistry(world.root), world.create("b")
+    undo = registry.register(agent.ctx.open(scope=object(), name="below"), other)
+    assert (registry.is_owned_by("b", agent), registry.roots()) == (True, ())
+    undo()
+    assert not registry.is_owned_by("b", agent)
+    registry.register(world.root, other)
+    assert registry.roots() == (other,)
+
+
+def test_vetoed_register_leaves_nothing(world: World, agent: Agent) -> None:
+    """The two events are paired (REG-LIFE-01)."""
+    registry = AgentRegistry(world.root)
+
+    def veto(_: object) -> None:
+        raise ValueError("no")
+
+    world.root.on(AGENT_CREATED, veto)
+    with pytest.raises(ValueError, match="no"):
+        registry.register(world.root, agent)
+    assert (registry.get("a"), world.take()) == (None, ["agent/created a", "agent/disposed a"])

@@ -18,11 +18,13 @@ from dshcore.agent import (
     CreateAgentOptions,
     NoFactory,
 )
-from dshcore.agent_loop import CreationAborted, LoopMisconfigured
+from dshcore.agent_loop import AGENT_LOOP, CreationAborted, LoopInactive, LoopMisconfigured
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context, InactiveContext
 from dshcore.session import SESSION_CREATED, SESSIONS, InvalidSeed, SessionExists
 from dshcore.spine import UnknownPart, compose
+from dshcore.system_prompt import SYSTEM_PROMPT
+from dshcore.tools import TOOLS
 
 
 def test_handle_names_one_identity(world: World) -> None:
@@ -249,3 +251,82 @@ def test_unknown_part(world: World) -> None:
     parts = "sessions, llm, prompt, tools, agents, loop"
     with pytest.raises(UnknownPart, match=f"no part 'loops' to leave out: there are {parts}"):
         world.run(lambda: compose(without={"loops"}))
+
+
+def test_rejecting_listeners_veto_nothing(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """They are logged; the creation neither fails nor waits for them (LIFE-PUB-05)."""
+
+    async def reject(_: object) -> None:
+        await asyncio.sleep(0)
+        raise ValueError("late")
+
+    for key in (SESSION_CREATED, AGENT_CREATED):
+        world.root.on(key, reject)
+    world.create()
+    assert world.registered() == (True, True)
+    assert sorted(caplog.messages) == [
+        'agent "a": agent/created listener rejected: ValueError: late',
+        'session "a": session/created listener rejected: ValueError: late',
+    ]
+
+
+def test_aborted_signal_is_met_before_setup(world: World) -> None:
+    """Setup is not called (LIFE-ABORT-01)."""
+    signal = CancelSignal()
+    signal.abort(ValueError("stop"))
+    with pytest.raises(ValueError, match="stop"):
+        world.create(signal=signal, setup=lambda _: pytest.fail("setup was called"))
+
+
+def test_what_a_commit_answers_is_not_awaited(world: World) -> None:
+    """The handle comes first (LIFE-SETUP-03)."""
+    slow = world.loop.create_future()
+    assert begin(world, setup=lambda _: Commit(lambda: slow)).done()
+
+
+def test_agent_has_the_services_of_the_loop(world: World) -> None:
+    """Whatever its owner has access to (FACT-CALL-02)."""
+    owner = world.root.open(scope=None, name="owner", requires=(AGENTS,))
+    seen: list[Any] = []
+
+    def setup(ctx: Context) -> None:
+        seen.extend((ctx[TOOLS], ctx[SYSTEM_PROMPT]))
+
+    begin(world, owner, setup=setup)
+    assert seen == [world.root[TOOLS], world.root[SYSTEM_PROMPT]]
+
+
+# --- inside the call -------------------------------------------------------------------------------------------------
+
+
+def test_synchronous_creation(world: World) -> None:
+    """It publishes in the same order, and answers the agent (LIFE-SYNC-01)."""
+    loop = world.root[AGENT_LOOP]
+    agents: list[Agent] = []
+
+    def create() -> None:
+        agents.append(loop.create_now(world.root, options()))
+        assert world.take() == PUBLISHED
+
+    world.run(create)
+    assert agents == [world.root[AGENTS].get("a")]
+    with pytest.raises(TypeError, match="an agent that is created at once has no setup: use create_agent"):
+        world.run(lambda: loop.create_now(world.root, options(setup=lambda _: None)))
+
+
+@pytest.mark.parametrize("closing", ["owner", "loop"])
+def test_synchronous_creation_that_is_closed(world: World, closing: str) -> None:
+    """It raises, and its rollback completes by itself, paired (LIFE-SYNC-01, LIFE-OWN-03)."""
+    owner = world.root.open(scope=None, name="owner")
+    loop = world.root[AGENT_LOOP]
+    world.root.on(AGENT_CREATED, lambda _: (owner if closing == "owner" else loop._ctx).dispose())
+    occupied: list[Any] = []
+
+    def create() -> None:
+        with pytest.raises(CreationAborted if closing == "owner" else LoopInactive):
+            loop.create_now(owner, options())
+        occupied.append(world.registered())
+
+    world.run(create)
+    assert (occupied, world.registered()) == ([(True, True)], (False, False))
+    assert world.take() == [*PUBLISHED[:2], "agent/disposed a", "session/disposed a"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.reference.creating import PUBLISHED, Commit, begin, options
-from tests.reference.world import World, message
+from tests.reference.world import World, hang, message
 from typeguard import suppress_type_checks
 
 from dshcore.agent import (
@@ -183,6 +183,7 @@ def test_late_failure_of_setup_is_ignored(world: World, caplog: pytest.LogCaptur
     world.run(lambda: signal.abort("plain"))
     world.run(lambda: gate.set_result(None))
     assert isinstance(creating.exception(), CreationAborted)
+    del creating  # whose traceback keeps the setup alive
     gc.collect()
     assert caplog.messages == []
 
@@ -223,6 +224,7 @@ def test_signal_is_forgotten_with_the_handle(world: World) -> None:
     """Aborting it later does nothing (LIFE-ABORT-06)."""
     signal = CancelSignal()
     world.create(signal=signal)
+    assert not signal._callbacks
     world.run(lambda: signal.abort("late"))
     world.followup("A")
     assert world.log()[-1] == "turn/end 1 completed"
@@ -296,3 +298,50 @@ def test_host_cancelling_a_creation(world: World) -> None:
     world.run(creating.cancel)
     assert (creating.cancelled(), ended, world.registered()) == (True, ["cancelled"], (False, False))
     world.create()
+
+
+def test_pending_creations_settle_before_the_loop(world: World) -> None:
+    """Its end waits for all teardowns, and for all calls (LIFE-OWN-06)."""
+    loop = world.root[AGENT_LOOP]._ctx
+    order: list[str] = []
+    running = world.create("r")
+    world.model.follow(hang())
+    world.run(lambda: running.followup(message("A")))
+    idle = world.create("i")
+    idle.ctx.effect(lambda: order.append("idle scope"), label="test")
+
+    async def undo() -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+        order.append("undone")
+
+    async def setup(ctx: Context) -> None:
+        ctx.effect(undo, label="test")
+        await world.loop.create_future()
+
+    creating = begin(world, setup=setup)
+    creating.add_done_callback(lambda _: order.append("call"))
+    closing = world.run(lambda: asyncio.ensure_future(_ended(loop, order)))
+    assert (closing.done(), isinstance(creating.exception(), LoopInactive)) == (True, True)
+    assert (order[0], order[-3:]) == ("idle scope", ["undone", "call", "closed"])
+    assert world.root[AGENTS].list() == ()
+    assert world.log_of(running)[-1] == "turn/end 1 aborted"
+
+
+async def _ended(context: Context, order: list[str]) -> None:
+    await context.dispose()
+    order.append("closed")
+
+
+def test_end_of_what_is_around_the_owner_counts(world: World) -> None:
+    """The owner is reached by it only later, and yet no request is made (LIFE-PUB-09, LIFE-OWN-03)."""
+    outer = world.root.open(scope=None, name="outer")
+    owner = outer.open(name="owner")
+
+    def listener(payload: Any) -> None:
+        outer.dispose()
+        payload.agent.followup(message("F"))
+
+    world.root.on(AGENT_SESSION_START, listener)
+    assert isinstance(begin(world, owner=owner).exception(), CreationAborted)
+    assert (world.model.requests, world.registered()) == ([], (False, False))

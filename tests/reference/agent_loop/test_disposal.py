@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.reference.toolbox import Toolbox, calls
 from tests.reference.world import USER, World, aborted, do, hang, message, pending, text, when
 
 from dshcore import eager
@@ -226,6 +227,25 @@ def test_disposal_from_inside_the_driver(world: World) -> None:
     world.followup("A")
     assert world.take()[-4:] == ["turn/end 1 aborted", "idle", *GONE]
     assert world.model.requests == []
+
+
+def test_disposal_from_a_tool(world: World) -> None:
+    """None of the step's calls is started after the one that asked (LIFE-DISP-14)."""
+    world.create()
+    tools = Toolbox(world)
+
+    def dispose(*_: object) -> str:
+        world.handles["a"].dispose()
+        return "ok"
+
+    tools.add("end", dispose)
+    tools.add("next")
+    world.model.follow(calls("1:end", "2:next"))
+    world.followup("A")
+    rows = world.take()
+    assert [row for row in rows if row.startswith("> body")] == ["> body 1"]
+    assert rows[-4:] == ["turn/end 1 aborted", "idle", *GONE]
+    assert len(world.model.requests) == 1
 
 
 def test_disposal_from_an_inserted_listener(world: World) -> None:

@@ -8,9 +8,12 @@ from tests.reference.toolbox import Toolbox, calls, content, definition
 from tests.reference.world import World, cut, do, finish, message, stream, text
 
 from dshcore.agent import AGENT_PRE_STEP, AgentPreStep
+from dshcore.agent_loop import LoopMisconfigured
 from dshcore.agent_loop.scheduling import calls_of, parse_arguments
+from dshcore.context import Context
 from dshcore.events import Layer, Next
-from dshcore.json import freeze
+from dshcore.json import JsonObject, freeze
+from dshcore.settings import SETTINGS, SETTINGS_PROPOSED, SettingsProposed
 from dshcore.tools import (
     TOOLS_PRE_EXECUTE,
     TOOLS_RESULT,
@@ -406,3 +409,62 @@ def test_a_ceiling_before_owes_no_answer_to_a_call(world: World, tools: Toolbox)
     world.run(do(lambda: agent.followup(message("A")), lambda: agent.steer(message("S"))))
     assert tool_rows(world.take())[-2:] == ["tool/result c ok", "turn/end 1 max-tokens"]
     assert len(world.model.requests) == 2
+
+
+class Stored:
+    """Settings that a test writes."""
+
+    def __init__(self, root: Context) -> None:
+        self._root = root
+        self._sections: dict[str, JsonObject] = {}
+
+    def write(self, value: dict[str, Any] | None, section: str = "agent-loop") -> None:
+        if value is None:
+            self._sections.pop(section, None)
+            return
+        self._root.emit(SETTINGS_PROPOSED, SettingsProposed(section, freeze(value)))
+        self._sections[section] = freeze(value)
+
+    def read(self, section: str) -> JsonObject | None:
+        return self._sections.get(section)
+
+
+def test_cap_of_the_settings() -> None:
+    """It is read for each answer; what is invalid is refused, and the last one stays in force (CONF-PAR-02)."""
+    world = World(max_parallel_tool_calls=2)
+    world.create()
+    tools = Toolbox(world)
+    tools.add_held()
+    provider = world.root.open(name="settings")
+    settings = Stored(world.root)
+
+    def running() -> int:
+        """How many of three calls of one answer run at once."""
+        world.model.follow(calls("1:slow", "2:slow", "3:slow"), text("end"))
+        world.followup(f"m{len(world.model.requests)}")
+        count = len(tools.waiting)
+        while tools.waiting:
+            tools.end(*tools.waiting)
+        return count
+
+    seen = [running()]
+    world.run(lambda: provider.provide(SETTINGS, settings))
+    seen.append(running())
+    settings.write({"maxParallelToolCalls": 1})
+    seen.append(running())
+    for bad in ({"maxParallelToolCalls": 0}, {"maxParallelToolCalls": "3"}, {"other": 1}):
+        with pytest.raises(LoopMisconfigured):
+            settings.write(bad)
+    settings.write({"maxParallelToolCalls": 0}, section="of somebody else")
+    seen.append(running())
+    settings.write({})
+    seen.append(running())
+    settings.write({"maxParallelToolCalls": 3})
+    seen.append(running())
+    settings.write(None)
+    seen.append(running())
+    settings.write({"maxParallelToolCalls": 3})
+    world.run(provider.dispose)
+    seen.append(running())
+    assert seen == [2, 2, 1, 1, 2, 3, 2, 2]
+    world.close()

@@ -21,8 +21,9 @@ const HELLO = {
     language: 'javascript',
     homepage: 'https://github.com/deepseek-ai/deepseek-harness',
   },
-  profiles: ['core', 'session', 'tools', 'prompt', 'llm', 'context'],
-  features: ['ticks', 'values', 'throw-any', 'diagnostics', 'refusal', 'enforcement', 'services', 'approval', 'settings'],
+  profiles: ['core', 'session', 'tools', 'prompt', 'llm', 'context', 'lifecycle'],
+  features: ['ticks', 'values', 'throw-any', 'diagnostics', 'refusal', 'enforcement', 'services', 'approval', 'settings',
+    'sync-create', 'identities', 'stub-store'],
 }
 
 const record = {
@@ -66,7 +67,13 @@ async function within(promise) {
 async function closeWorld() {
   const closing = world
   world = undefined
-  if (closing !== undefined) await within(closing.close())
+  if (closing === undefined) return
+  let closed = false
+  const end = () => { closed = true }
+  closing.close().then(end, end)
+  for (const limit = Date.now() + PATIENCE; !closed && Date.now() < limit;) {
+    if (await settle() && !closed) return // at rest: what keeps it from ending will never come
+  }
 }
 
 /** The commands that are about a whole world, or about none. */
@@ -84,8 +91,8 @@ const WHOLE = {
     })
     const outcome = await within(opens)
     opened.row({ on: 'return', op: 'world.open', ...outcome })
-    if ('error' in outcome) await within(opened.close())
-    else world = opened
+    world = opened
+    if ('error' in outcome) await closeWorld()
     return outcome
   },
   async 'world.close'() {

@@ -3,6 +3,7 @@ import { foldConsumedWork } from '@deepseek-ai/dsh-agent'
 import { CONTEXT, OWNERS, disposed } from './context_commands.mjs'
 import { ANSWERS, Part, callable, invoke, listener, shown } from './functions.mjs'
 import { KINDS } from './kinds.mjs'
+import { LIFECYCLE, createNow } from './lifecycle_commands.mjs'
 import { LLM } from './llm_commands.mjs'
 import { PROMPT } from './prompt_commands.mjs'
 import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
@@ -122,6 +123,7 @@ export const owned = (world, name, disposer) => {
 const OPERATIONS = {
   ...OWNERS,
   ...CONTEXT,
+  ...LIFECYCLE,
   ...LLM,
   ...PROMPT,
   ...SESSION,
@@ -165,7 +167,8 @@ const OPERATIONS = {
   },
 
   'agent.create'({ agent: sessionId, handle: name = sessionId, setup, in: place, ...args }, { world }) {
-    const { options, meta, seed, signal } = args
+    const { options, meta, seed, signal, sync } = args
+    if (sync) return createNow(world, { id: sessionId, name, options, meta, place })
     const composed = setup === undefined ? nothing : callable(world, setup, KINDS.setup)
     const created = world.context(place).agents.create({
       sessionId,

@@ -260,7 +260,7 @@ function readAnswer(call, value, frame) {
   if (call.kind.owns !== undefined && answer instanceof FunctionSpec) {
     return callable(call.world, answer, KINDS.undo(call.kind.owns(call.fields)))
   }
-  return answer
+  return call.kind.answer === undefined ? answer : call.kind.answer(answer)
 }
 
 /** Let a call wait for the suite. A stream is told what the suite says, any other call gets it from the promise. */

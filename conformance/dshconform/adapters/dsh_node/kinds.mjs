@@ -169,6 +169,26 @@ export const KINDS = {
     pass: () => undefined,
   },
   maintenance: (agent) => ({ name: 'maintenance', reading: signalOnly(agent), waits: true }),
+  /** `stub` finds the handle of a stub by its name. An owner is shown by the name of its fiber, or as an agent. */
+  factory: (world, op, stub) => ({
+    name: 'factory',
+    reading: (owner, options) => ({
+      fields: { owner: owner.agent ?? world.places.owner(owner.fiber) ?? owner, op, options },
+    }),
+    waits: true,
+    answer: (value) => (value?.stub === undefined ? value : stub(value.stub)),
+  }),
+  boundary: { name: 'boundary', reading: bare, waits: true },
+  store: {
+    load: {
+      name: 'store/load',
+      reading: (session, signal) => ({ fields: { session, signal }, signal }),
+      waits: true,
+      pass: () => null,
+    },
+    list: { name: 'store/list', reading: bare, waits: true, pass: () => [] },
+    release: { name: 'store/release', reading: (session) => ({ fields: { session } }), waits: false },
+  },
   setup: { name: 'setup', reading: (context) => ({ fields: {}, agent: context.agent }), waits: true },
   commit: (agent) => ({ name: 'commit', reading: () => ({ fields: {}, agent }), waits: true }),
 }

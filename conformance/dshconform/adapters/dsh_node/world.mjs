@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { Context } from '@deepseek-ai/cordis'
 import AgentRegistry from '@deepseek-ai/dsh-agent'
-import AgentLoop from '@deepseek-ai/dsh-agent-loop'
+import AgentLoop, { CONFIGURED_AGENT_IDENTITIES_KEY } from '@deepseek-ai/dsh-agent-loop'
 import InvariantRegistry from '@deepseek-ai/dsh-invariants'
 import LlmRuntime from '@deepseek-ai/dsh-llm'
 import SessionStore, { Session } from '@deepseek-ai/dsh-session'
@@ -12,6 +12,7 @@ import ToolRuntime from '@deepseek-ai/dsh-tools'
 import { execute } from './commands.mjs'
 import { Part, fail } from './functions.mjs'
 import { EVENTS, showFields } from './kinds.mjs'
+import { stubPersistence } from './lifecycle_commands.mjs'
 import { Places } from './places.mjs'
 import { openStream } from './streams.mjs'
 import { SuiteSettings } from './tool_commands.mjs'
@@ -24,18 +25,26 @@ const PARTS = {
   prompt: [SystemPrompt, ({ prompt }) => prompt ?? { includeHarnessIdentity: false }],
   tools: [ToolRuntime, () => undefined],
   agents: [AgentRegistry, () => undefined],
-  loop: [AgentLoop, ({ maxParallelToolCalls }) => (maxParallelToolCalls === undefined ? {} : { maxParallelToolCalls })],
+  loop: [AgentLoop, ({ maxParallelToolCalls, agents }) => ({
+    ...(maxParallelToolCalls === undefined ? {} : { maxParallelToolCalls }),
+    ...(agents === undefined ? {} : { agents }),
+  })],
 }
+
+/** What the parts lead to while they are mounted: no observation before the world is open. */
+const CONTRIBUTED = new Set(['tools/change', 'system-prompt/change', 'llm/adapters-updated'])
 
 /** More rows than any command can lead to, unless the implementation goes round in circles. */
 const MOST_ROWS = 20_000
 
 export class World {
   closed = false
+  opened = false
   /** What ends whatever waits when the world is closed. */
   gone = new Error('the world was closed')
   root = new Context()
   parts = new Map()
+  fibers = new Map()
   gates = new Map()
   agents = new Map()
   sessions = new Map()
@@ -63,22 +72,47 @@ export class World {
   /** Compose what `config` says; fails as the implementation does. */
   async open(config) {
     const {
-      without = [], bare = false, maxParallelToolCalls: _cap, prompt: _prompt, enforce = false, settings, ...others
+      without = [], bare = false, maxParallelToolCalls: _cap, prompt: _prompt, agents: _agents, enforce: _enforced,
+      identities: _identities, persistence: _persistence, settings: _settings, ...others
     } = config
     const unknown = [...Object.keys(others), ...without.filter((part) => !(part in PARTS))]
     if (unknown.length > 0) throw new Fault(`this adapter cannot open a world with "${unknown[0]}"`)
     this.places = new Places(this)
     this.#observe()
     this.root.fiber._disposables.clear() // as the framework does: what observes it outlives a disposal of the root
-    if (bare) return
+    if (!bare) await this.#mount(config)
+    this.opened = true
+  }
+
+  async #mount({ without = [], enforce = false, identities, persistence, settings, ...config }) {
+    if (identities !== undefined) this.root.provide(CONFIGURED_AGENT_IDENTITIES_KEY, identities)
     if (settings !== undefined) await this.root.plugin(SuiteSettings)
-    for (const [name, [part, options]] of Object.entries(PARTS)) {
-      if (!without.includes(name)) await this.root.plugin(part, options(config))
+    for (const name of Object.keys(PARTS)) {
+      if (name === 'loop' && persistence !== undefined) await this.load('persistence', persistence)
+      if (!without.includes(name)) await this.load(name, config)
     }
     if (enforce) {
       await this.root.plugin(InvariantRegistry, {})
       await this.root.plugin(sessionInvariants)
     }
+  }
+
+  /** Mount one part; the references to services that it brings are kept when it goes. */
+  load(name, config) {
+    const mounted = name === 'persistence'
+      ? this.root.plugin(stubPersistence(this, config))
+      : this.root.plugin(PARTS[name][0], PARTS[name][1](config))
+    this.fibers.set(name, mounted)
+    return Promise.resolve(mounted).then(() => {
+      if (name === 'agents') this.registry = this.root.get('agents')
+    })
+  }
+
+  /** Close one part. */
+  unload(name) {
+    const mounted = this.fibers.get(name)
+    if (mounted === undefined) throw new Fault(`the part "${name}" is not loaded`)
+    return mounted.dispose()
   }
 
   /** Abandon what waits and tear down; nothing of it is reported. */
@@ -95,7 +129,7 @@ export class World {
     for (const [name, kind] of Object.entries(EVENTS)) {
       if (!kind.emitted) continue
       root.on(name, (...args) => {
-        if (this.closed) return
+        if (this.closed || (!this.opened && CONTRIBUTED.has(name))) return
         const { session, agent, ...reading } = kind.reading(...args)
         if (name === 'session/created') this.#appears(session)
         const about = session !== undefined ? { session: nameOf(session, this) } : {}
@@ -193,7 +227,9 @@ export class World {
     const expected = this.#made.at(-1)
     if (expected === undefined || expected.seen || this.names.has(session)) return
     expected.seen = true
-    this.bindSession(expected.name, session)
+    const agent = this.live(session.id)
+    if (agent?.session === session) this.bind(expected.name, agent)
+    else this.bindSession(expected.name, session)
   }
 
   /** The agent that a call is about, where the implementation may give its id only. */

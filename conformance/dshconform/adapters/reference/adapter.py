@@ -18,8 +18,11 @@ from dshcore.settling import SettlingLoop, Unsettled
 HELLO: Final[JsonMap] = {
     "protocol": PROTOCOL_VERSION,
     "implementation": {"name": "dshcore", "version": dshconform.__version__, "language": "python"},
-    "profiles": ["core", "session", "tools", "prompt", "llm", "context", "reference"],
-    "features": ["ticks", "values", "diagnostics", "refusal", "enforcement", "todos", "services", "approval"],
+    "profiles": ["core", "session", "tools", "prompt", "llm", "context", "lifecycle", "reference"],
+    "features": [
+        *("ticks", "values", "diagnostics", "refusal", "enforcement", "todos", "services", "approval"),
+        *("sync-create", "identities", "stub-store"),
+    ],
 }
 """What this adapter offers."""
 

@@ -1,29 +1,27 @@
 """The composition under test: its root context, and what the suite calls the agents and sessions in it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dshconform.adapters.reference import llm_forms, tool_forms
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.observe import observe
 from dshconform.adapters.reference.owners import Owners
-from dshconform.adapters.reference.prompt_forms import read_options, show_assembly
+from dshconform.adapters.reference.parts import Parts
+from dshconform.adapters.reference.prompt_forms import show_assembly
 from dshconform.adapters.reference.world import World
-from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.protocol.json_value import Json
 from dshcore.agent import AGENTS, Agent, AgentHandle, Enter, Reject, Retry
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context
 from dshcore.llm import GenerateOptions
 from dshcore.session import SESSIONS, Session
-from dshcore.spine import PARTS, compose
-from dshcore.system_prompt import Assembly, PromptOptions
+from dshcore.system_prompt import Assembly
 from dshcore.tools import ToolDefinition, ToolToken
 
 if TYPE_CHECKING:
     from dshconform.adapters.reference.models import SuiteModel
-
-_CONFIGURABLE: Final = frozenset(PARTS)
 
 
 class Composition:
@@ -31,14 +29,9 @@ class Composition:
 
     Args:
         world: The world that it is in.
-        config: The `config` of `world.open`.
-
-    Raises:
-        Fault: The configuration asks for what this adapter does not offer.
-        Exception: The composition does not load.
     """
 
-    def __init__(self, world: World, config: JsonMap) -> None:
+    def __init__(self, world: World) -> None:
         self._world: Final = world
         self._agents: Final[dict[str, Agent]] = {}
         self._sessions: Final[dict[str, Session]] = {}
@@ -51,7 +44,10 @@ class Composition:
         self._expected: Final[dict[str, list[str]]] = {}
         self._tools: Final[dict[str, ToolDefinition]] = {}
         self.models: Final[dict[str, SuiteModel]] = {}
-        self.root: Final[Context] = _compose(config)
+        self.opened = False
+        """Whether all parts are mounted."""
+        self.root: Final = Context()
+        self.parts: Final = Parts(world, self.root)
         self.owners: Final = Owners(world, self.root)
         observe(world, self)
 
@@ -85,9 +81,34 @@ class Composition:
     def bind_handle(self, name: str, handle: AgentHandle) -> Agent:
         """Keep the handle of an agent, which alone can dispose of it."""
         self._handles[name] = handle
-        if self._names.get(id(handle.agent)) != (handle.agent, name):
+        if id(handle.agent) not in self._names:
             self.bind(name, handle.agent)
         return handle.agent
+
+    def bind_stub(self, name: str, agent: Agent) -> None:
+        """Let a name stand for an agent alone: its session has a name of its own."""
+        self._agents[name] = agent
+        self._names[id(agent)] = (agent, name)
+
+    def named_now(self, agent_id: str, name: str, make: Callable[[], Agent]) -> Json:
+        """Make an agent at once, which is named as soon as it appears."""
+        self.expect(agent_id, name)
+        try:
+            agent = make()
+        finally:
+            self.expect_no_more(agent_id, name)
+        if id(agent) not in self._names:
+            self.bind(name, agent)
+        return self.refer(agent)
+
+    async def named(self, agent_id: str, name: str, making: Awaitable[AgentHandle]) -> Agent:
+        """Wait for an agent that is being made, which is named as soon as it appears."""
+        self.expect(agent_id, name)
+        try:
+            handle = await making
+        finally:
+            self.expect_no_more(agent_id, name)
+        return self.bind_handle(name, handle)
 
     @contextmanager
     def making(self, name: str) -> Iterator[None]:
@@ -100,6 +121,10 @@ class Composition:
 
     def bind_made(self, session: Session) -> None:
         """Name a session that has just been announced, if it is the one that is being made."""
+        agents = self.root.get(AGENTS)
+        agent = None if agents is None else agents.get(session.id)
+        if agent is not None and agent.session is session:
+            self.bind_expected(agent)
         name = self._making[-1] if self._making else None
         if name is not None and id(session) not in self._names:
             self._making[-1] = None
@@ -260,23 +285,3 @@ class Composition:
         if signal.aborted:
             shown["reason"] = self._world.show(signal.reason)
         return shown
-
-
-def _compose(config: JsonMap) -> Context:
-    unknown = config.keys() - {"without", "bare", "maxParallelToolCalls", "prompt", "enforce"}
-    if unknown:
-        raise Fault(f"world.open: config {min(unknown)!r} is not offered by this adapter")
-    if config.get("bare") is True:
-        return Context()
-    without = config.get("without", ())
-    if not isinstance(without, Sequence) or not _CONFIGURABLE.issuperset(without):
-        raise Fault(
-            f"world.open: config 'without' must list parts ({', '.join(sorted(_CONFIGURABLE))}), not {without!r}"
-        )
-    options: dict[str, Any] = {"without": frozenset(str(part) for part in without)}
-    if "maxParallelToolCalls" in config:
-        options["max_parallel_tool_calls"] = config["maxParallelToolCalls"]  # raw
-    if "enforce" in config:
-        options["enforce"] = config["enforce"] is True
-    prompt = read_options(config["prompt"]) if "prompt" in config else PromptOptions(include_harness_identity=False)
-    return compose(prompt=prompt, **options)

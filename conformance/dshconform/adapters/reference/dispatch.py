@@ -10,6 +10,7 @@ from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.gates import ANSWERS
 from dshconform.adapters.reference.kept import KEPT
 from dshconform.adapters.reference.kinds import RUN
+from dshconform.adapters.reference.lifecycle_operations import LIFECYCLE
 from dshconform.adapters.reference.llm_operations import LLM_OPERATIONS
 from dshconform.adapters.reference.operations import CORE
 from dshconform.adapters.reference.prompt_operations import PROMPT
@@ -51,6 +52,7 @@ TABLE: Final[Mapping[str, Operation]] = {
     "burst": Operation(burst, ("do",)),
     "run": Operation(run, ("task", "do")),
     **CORE,
+    **LIFECYCLE,
     **SESSION,
     **TOOL_OPERATIONS,
     **OWNER_OPERATIONS,

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from dshconform.adapters.reference.fault import Fault
 from dshconform.protocol.json_value import Json, JsonMap
+from dshcore.agent_loop import CreationAborted
 from dshcore.errors import DshError
 from dshcore.llm import InvalidLlmError, LlmError
 
@@ -144,6 +145,8 @@ def show_error(
     }
     if error.__cause__ is not None and error.__cause__ not in path:
         form["cause"] = inner(error.__cause__)
+    elif isinstance(error, CreationAborted) and error.reason is not None:
+        form["cause"] = {"value": encode(error.reason)}  # no error, so this language cannot have it for a cause
     failure = getattr(error, "failure", None)
     if failure is not None:
         form["failure"] = encode(failure)

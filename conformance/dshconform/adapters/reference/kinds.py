@@ -35,6 +35,7 @@ from dshcore.agent import (
     Reject,
     Retry,
 )
+from dshcore.agent_loop import CONFIG_START_FAILED
 from dshcore.events import Emit, EventKey
 from dshcore.json import NotJson, freeze
 from dshcore.llm import ADAPTERS_UPDATED, LLM_STREAM, CallConfig, GenerateOptions
@@ -167,6 +168,7 @@ EVENTS: Final[Mapping[str, Event]] = {
         _event(TOOLS_EXECUTE, ExecutionFields),
         _event(TOOLS_POST_EXECUTE, _outcome_fields),
         _event(SYSTEM_PROMPT_ASSEMBLE, "assembly scope signal"),
+        _event(CONFIG_START_FAILED, "sessionId error"),
         _event(LLM_STREAM, request_fields),  # the request is itself the payload
     )
 }

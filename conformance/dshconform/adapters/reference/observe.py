@@ -13,7 +13,10 @@ from dshconform.adapters.reference.world import CURRENT, World
 from dshconform.protocol.json_value import Json
 from dshcore.agent import AgentCreated
 from dshcore.events import Emit
+from dshcore.llm import ADAPTERS_UPDATED
 from dshcore.session import SESSION_EVENT, SessionCreated, SessionPublished
+from dshcore.system_prompt import SYSTEM_PROMPT_CHANGE
+from dshcore.tools import TOOLS_CHANGE
 
 if TYPE_CHECKING:
     from dshconform.adapters.reference.composition import Composition
@@ -40,6 +43,8 @@ def _recorder(world: World, composition: "Composition", event: Event) -> Callabl
     name = event.key.name
 
     def heard(payload: object) -> None:
+        if event.key in _CONTRIBUTED and not composition.opened:
+            return
         row: dict[str, Json] = {"on": "live", "name": name}
         if isinstance(payload, AgentCreated):
             composition.bind_expected(payload.agent)
@@ -55,6 +60,10 @@ def _recorder(world: World, composition: "Composition", event: Event) -> Callabl
         world.record(row)
 
     return heard
+
+
+_CONTRIBUTED: Final = frozenset({TOOLS_CHANGE, SYSTEM_PROMPT_CHANGE, ADAPTERS_UPDATED})
+"""What the parts of a composition lead to while they are mounted: no observation before the world is open."""
 
 
 class _Reports(logging.Handler):

@@ -20,7 +20,8 @@ from dshconform.adapters.reference.paths import snake_case
 from dshconform.adapters.reference.session_operations import FOLDS as SESSION_FOLDS
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import Json
-from dshcore.agent import AGENTS, Agent, AgentHandle, AgentOptions, CreateAgentOptions, fold_consumed_work
+from dshcore.agent import AGENTS, Agent, AgentOptions, CreateAgentOptions, fold_consumed_work
+from dshcore.agent_loop import AGENT_LOOP
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context
 from dshcore.llm import LLM, RetryPolicy
@@ -33,7 +34,9 @@ def world_open(world: World, args: Arguments) -> None:
     """Compose."""
     if hasattr(world, "composition"):
         raise Fault("world.open: stands alone, not in a burst or script")
-    world.composition = Composition(world, args.members("config"))
+    world.composition = Composition(world)
+    world.composition.parts.open(args.members("config"))
+    world.composition.opened = True
 
 
 def undo(world: World, args: Arguments) -> object:
@@ -79,28 +82,21 @@ def signal_abort(world: World, args: Arguments) -> None:
 # --- agents ----------------------------------------------------------------------------------------------------------
 
 
-def agent_create(world: World, args: Arguments) -> Started:
+def agent_create(world: World, args: Arguments) -> Started | Json:
     """Create an agent."""
     composition = world.composition
     agent_id = args.text("agent")
     name = args.text_or("handle", agent_id)
     given: dict[str, Any] = {option: args.raw(option) for option in ("meta", "seed", "signal") if option in args}
     if "options" in args:
-        given["agent_options"] = _agent_options(args.raw("options"))
+        given["agent_options"] = agent_options(args.raw("options"))
     if "setup" in args:
-        given["setup"] = _setup(composition, name, function_of(args, "setup"))
+        given["setup"] = compose_scope(composition, name, function_of(args, "setup"))
     context = _context(world, args)
-    creation = context[AGENTS].create(context, CreateAgentOptions(session_id=agent_id, **given))
-
-    async def create() -> Agent:
-        composition.expect(agent_id, name)
-        try:
-            handle: AgentHandle = await creation
-        finally:
-            composition.expect_no_more(agent_id, name)
-        return composition.bind_handle(name, handle)
-
-    return Started(create())
+    options = CreateAgentOptions(session_id=agent_id, **given)
+    if args.flag("sync"):
+        return composition.named_now(agent_id, name, lambda: context[AGENT_LOOP].create_now(context, options))
+    return Started(composition.named(agent_id, name, context[AGENTS].create(context, options)))
 
 
 def agent_dispose(world: World, args: Arguments) -> Started:
@@ -303,7 +299,7 @@ CORE: Final[Mapping[str, Operation]] = {
     "signal.read": Operation(signal_read, ("signal",)),
     "signal.abort": Operation(signal_abort, ("signal",), ("reason",)),
     "agent.create": Operation(
-        agent_create, ("task", "agent"), ("handle", "options", "meta", "seed", "signal", "setup", "in")
+        agent_create, ("agent",), ("task", "handle", "options", "meta", "seed", "signal", "setup", "sync", "in")
     ),
     "agent.dispose": Operation(agent_dispose, ("task", "agent")),
     "agent.whenIdle": Operation(agent_when_idle, ("task", "agent")),
@@ -361,7 +357,8 @@ def _function_or_none(args: Arguments, name: str) -> SuiteFunction | None:
     return function_of(args, name) if name in args else None
 
 
-def _agent_options(raw: object) -> Any:  # noqa: ANN401 - what is no object is passed on unchecked
+def agent_options(raw: object) -> Any:  # noqa: ANN401 - what is no object is passed on unchecked
+    """Read the options of an agent."""
     if not isinstance(raw, Mapping):
         return raw
     known: dict[str, Any] = {
@@ -380,14 +377,16 @@ def _retry_policy(args: Arguments) -> RetryPolicy:
     return policy
 
 
-def _setup(composition: Composition, name: str, function: SuiteFunction) -> Callable[[Context], Any]:
-    def compose_scope(context: Context) -> Any:  # noqa: ANN401 - whatever the function answers
+def compose_scope(composition: Composition, name: str, function: SuiteFunction) -> Callable[[Context], Any]:
+    """Make the setup of an agent, which has its name from the start of it."""
+
+    def compose(context: Context) -> Any:  # noqa: ANN401 - whatever the function answers
         agent = context.scope  # the scope key of an agent is the agent
         if isinstance(agent, Agent):
             composition.bind(name, agent)
         return function.call(SETUP, {}, agent=agent)
 
-    return compose_scope
+    return compose
 
 
 def _model_functions(args: Arguments) -> ModelFunctions:

@@ -10,7 +10,7 @@ from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.kinds import Event
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import Json
-from dshcore.agent import AGENTS
+from dshcore.agent import AGENT, AGENTS
 from dshcore.context import FIBER_STATUS, Context, Disposer, Fiber, Plugin, Receiver, ServiceKey, StatusChange
 from dshcore.llm import LLM
 from dshcore.scope import Layers, NamedTable, Scope, ScopeParentBinding, create_scope
@@ -18,7 +18,7 @@ from dshcore.session import SESSIONS
 from dshcore.system_prompt import SYSTEM_PROMPT
 from dshcore.tools import TOOLS
 
-_PARTS: Final[tuple[ServiceKey[Any], ...]] = (SESSIONS, LLM, SYSTEM_PROMPT, TOOLS, AGENTS)
+_PARTS: Final[tuple[ServiceKey[Any], ...]] = (SESSIONS, LLM, SYSTEM_PROMPT, TOOLS, AGENTS, AGENT)
 """The services of a composition; the suite makes all others."""
 
 T = TypeVar("T")

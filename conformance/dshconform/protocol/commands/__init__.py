@@ -10,6 +10,7 @@ from typing import Final
 
 from dshconform.protocol.commands.context import CONTEXT
 from dshconform.protocol.commands.core import CORE
+from dshconform.protocol.commands.lifecycle import LIFECYCLE
 from dshconform.protocol.commands.llm import LLM
 from dshconform.protocol.commands.operation import Operation
 from dshconform.protocol.commands.owners import OWNERS
@@ -19,6 +20,7 @@ from dshconform.protocol.commands.tools import TOOLS
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
     **CORE,
+    **LIFECYCLE,
     **SESSION,
     **OWNERS,
     **TOOLS,

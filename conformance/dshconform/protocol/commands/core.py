@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from dshconform.protocol.commands.arguments import Arguments, OfAgent, Placed, Scoped, Target, Which
+from dshconform.protocol.commands.lifecycle import STORE_KINDS
 from dshconform.protocol.commands.operation import Operation
 from dshconform.protocol.functions import FunctionSpec, Item, Script
 from dshconform.protocol.json_value import Json
@@ -22,12 +23,22 @@ class HelloArguments(Arguments, frozen=True, kw_only=True):
     protocol: int
 
 
+class PersistenceConfig(Arguments, frozen=True, kw_only=True):
+    """Where sessions are stored: a stub of the suite (feature `stub-store`), which has functions for everything."""
+
+    kind: Literal["stub"]
+    load: FunctionSpec | UnsetType = UNSET
+    list: FunctionSpec | UnsetType = UNSET
+    release: FunctionSpec | UnsetType = UNSET
+
+
 class WorldConfig(Arguments, frozen=True, kw_only=True):
     """What a composition consists of. Other members come with the profiles that need them.
 
     `without` leaves parts out, `bare` all of them (profile `context`). `prompt` holds the options of prompt assembly;
     without it there are no built-in sections. `enforce` has the relations that every log keeps checked before an event
-    is accepted (feature `enforcement`). `settings` is true where the user has any (feature `settings`).
+    is accepted (feature `enforcement`). `settings` is true where the user has any (feature `settings`). `agents` are
+    the configured agents, `identities` (feature `identities`) what a launcher fixes of them; both are raw.
     """
 
     without: list[Literal["loop", "agents", "sessions", "llm", "tools", "prompt"]] | UnsetType = UNSET
@@ -36,6 +47,9 @@ class WorldConfig(Arguments, frozen=True, kw_only=True):
     bare: bool = False
     enforce: bool | UnsetType = UNSET
     settings: Json | UnsetType = UNSET
+    agents: Json | UnsetType = UNSET
+    identities: Json | UnsetType = UNSET
+    persistence: PersistenceConfig | UnsetType = UNSET
 
 
 class WorldOpen(Arguments, frozen=True, kw_only=True):
@@ -155,7 +169,11 @@ class StreamChunk(OfGate, frozen=True, kw_only=True):
 
 
 class AgentCreate(Placed, frozen=True, kw_only=True):
-    """`agent` is the id, `handle` the suite's name for the agent (by default the id)."""
+    """`agent` is the id, `handle` the suite's name for the agent (by default the id).
+
+    With `sync` (profile `lifecycle`, feature `sync-create`) it is the loop's synchronous creation, which has neither
+    task nor seed, signal and setup.
+    """
 
     task: Name | UnsetType = UNSET
     agent: Name
@@ -165,6 +183,7 @@ class AgentCreate(Placed, frozen=True, kw_only=True):
     seed: Json | UnsetType = UNSET
     signal: Json | UnsetType = UNSET
     setup: FunctionSpec | UnsetType = UNSET
+    sync: bool = False
 
 
 class AgentTask(OfAgent, frozen=True, kw_only=True):
@@ -398,7 +417,12 @@ _TOOL_KINDS: Final = {
 
 CORE: Final[Mapping[str, Operation]] = {
     "hello": Operation(HelloArguments, "the declaration of the adapter", top_level=True),
-    "world.open": Operation(WorldOpen, "nothing; raises when the composition does not load", top_level=True),
+    "world.open": Operation(
+        WorldOpen,
+        "nothing; raises when the composition does not load",
+        top_level=True,
+        kinds={f"config.persistence.{name}": kind for name, kind in STORE_KINDS.items()},
+    ),
     "world.close": Operation(WorldClose, "nothing", top_level=True),
     "burst": Operation(Burst, "a list with `{result}` or `{error}` for each command"),
     "run": Operation(

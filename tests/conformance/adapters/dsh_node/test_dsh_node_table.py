@@ -23,7 +23,12 @@ from dshconform.protocol.messages import Reply
 pytestmark = pytest.mark.node
 
 NEVER: Final = {
-    "agent-loop/config-start-failed": "no operation configures agents",
+    "agent-loop/config-start-failed": "the session of the lifecycle has it",
+    "factory": "the session of the lifecycle has it",
+    "boundary": "the session of the lifecycle has it",
+    "store/load": "the session of the lifecycle has it",
+    "store/list": "the session of the lifecycle has it",
+    "store/release": "the session of the lifecycle has it",
     "tool/present-call": "no operation presents",
     "tool/present-result": "no operation presents",
     "body": "no operation mounts a plugin",
