@@ -47,11 +47,14 @@ def differences(scenario: Scenario) -> Iterator[Difference]:
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """What the reference logs of its faults is of no interest, and a fault need not keep to types."""
-    logging.disable(logging.CRITICAL)
+    """What is logged of a fault concerns the adapter alone, which makes rows of it; and a fault need not keep to types."""
+    loggers = [logging.getLogger(name) for name in ("dshcore", "asyncio")]
+    for logger in loggers:
+        logger.propagate = False
     with suppress_type_checks():
         yield
-    logging.disable(logging.NOTSET)
+    for logger in loggers:
+        logger.propagate = True
 
 
 @pytest.mark.filterwarnings("ignore")  # a fault may leave a coroutine behind

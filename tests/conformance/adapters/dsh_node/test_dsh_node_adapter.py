@@ -51,7 +51,7 @@ class TestWire:
         """The greeting names the release, the profiles and what works."""
         hello = dsh_node.hello
         assert (hello.implementation.name, hello.implementation.version) == ("@deepseek-ai/dsh", "0.1.0-rc.8")
-        assert hello.profiles == ["core", "session", "tools", "prompt", "llm", "context"]
+        assert hello.profiles == ["core", "session", "tools", "prompt", "llm", "context", "lifecycle"]
         assert hello.features == [
             "ticks",
             "values",
@@ -62,6 +62,9 @@ class TestWire:
             "services",
             "approval",
             "settings",
+            "sync-create",
+            "identities",
+            "stub-store",
         ]
 
     def test_faults(self, raw: Raw) -> None:
