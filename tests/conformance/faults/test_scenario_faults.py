@@ -47,7 +47,7 @@ def differences(scenario: Scenario) -> Iterator[Difference]:
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """What is logged of a fault concerns the adapter alone, which makes rows of it; and a fault need not keep to types."""
+    """What is logged of a fault concerns the adapter alone, which makes rows of it; a fault need not keep to types."""
     loggers = [logging.getLogger(name) for name in ("dshcore", "asyncio")]
     for logger in loggers:
         logger.propagate = False
