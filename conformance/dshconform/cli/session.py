@@ -1,5 +1,6 @@
 """One run from the command line: open, run, print, save, and the exit status."""
 
+import gc
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,6 +69,7 @@ class Session:
     ) -> RunResult | None:
         """Open the implementation and run checks; nothing when it could not be opened, which is then printed."""
         ledger = self.ledger()
+        gc.freeze()  # what is loaded by now stays: no collection has to walk the checks and the specification
         try:
             with RunProgress(self.console, self.clauses) as progress:
                 return run_checks(

@@ -46,10 +46,12 @@ class MachineCheck:
     Args:
         model_type: The contract's model.
         commands: Commands of one example after its prologue, at most.
+        every_prologue: Whether there is a world for each prologue, however few are asked for.
     """
 
     model_type: type[Model]
     commands: int = 80
+    every_prologue: bool = True
 
     @property
     def name(self) -> str:
@@ -77,8 +79,8 @@ class MachineCheck:
         return self.model_type.clauses
 
     def worlds(self, examples: int) -> int:
-        """As many as asked for, but one for each prologue at least."""
-        return max(examples, len(self.model_type().prologues()))
+        """As many as asked for, but one for each prologue at least, unless a sample is enough."""
+        return max(examples, len(self.model_type().prologues())) if self.every_prologue else examples
 
     def run(self, context: RunContext, outcome: Outcome) -> None:
         """Run examples, each in a fresh world; a difference is minimised and tried again before it is reported.
