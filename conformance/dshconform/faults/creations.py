@@ -15,6 +15,20 @@ from dshcore.context.fiber import Fiber
 from dshcore.context.listeners import Listeners
 from dshcore.session.store import SessionStore
 
+COUNTED_LATE: Final = edit(
+    AgentRegistry,
+    "announce",
+    (
+        "        agent.ctx.emit(AGENT_CREATED, AgentCreated(agent))\n",
+        (
+            "        entry.announced = False\n"
+            "        agent.ctx.emit(AGENT_CREATED, AgentCreated(agent))\n"
+            "        entry.announced = True\n"
+        ),
+    ),
+)
+"""An agent counts as announced only when its announcement is over."""
+
 CREATION_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "signal-is-tested-first",
@@ -154,18 +168,7 @@ CREATION_FAULTS: Final[tuple[Fault, ...]] = (
         "vetoed-agent-is-not-disposed-aloud",
         "LIFE-ROLL-05",
         "The disposal of an agent whose announcement was cut short is not told.",
-        edit(
-            AgentRegistry,
-            "announce",
-            (
-                "        agent.ctx.emit(AGENT_CREATED, AgentCreated(agent))\n",
-                (
-                    "        entry.announced = False\n"
-                    "        agent.ctx.emit(AGENT_CREATED, AgentCreated(agent))\n"
-                    "        entry.announced = True\n"
-                ),
-            ),
-        ),
+        COUNTED_LATE,
     ),
     Fault(
         "rejected-before-it-is-undone",

@@ -11,33 +11,38 @@ from dshcore.agent_loop.agent import DrivenAgent
 from dshcore.agent_loop.life import Life
 from dshcore.agent_loop.phase import Stage
 
+TOLD_BEFORE_IT_LEFT: Final = edit(
+    AgentRegistry,
+    "_leave",
+    (
+        (
+            "    del self._entries[entry.agent.id]\n"
+            "    if entry.announced:\n"
+            "        entry.agent.ctx.emit(AGENT_DISPOSED, AgentDisposal(entry.agent))"
+        ),
+        (
+            "    if entry.announced:\n"
+            "        entry.agent.ctx.emit(AGENT_DISPOSED, AgentDisposal(entry.agent))\n"
+            "    del self._entries[entry.agent.id]"
+        ),
+    ),
+)
+"""The registry holds an agent until its disposal was told."""
+SESSION_FIRST: Final = edit(Life, "_tear_down", ("in reversed(self._detach)", "in self._detach"))
+"""A teardown detaches the session before the agent."""
+
 LIFECYCLE_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "agent-is-found-while-it-is-disposed",
         "LIFE-DISP-02",
         "The agent is still found in agent/disposed.",
-        edit(
-            AgentRegistry,
-            "_leave",
-            (
-                (
-                    "    del self._entries[entry.agent.id]\n"
-                    "    if entry.announced:\n"
-                    "        entry.agent.ctx.emit(AGENT_DISPOSED, AgentDisposal(entry.agent))"
-                ),
-                (
-                    "    if entry.announced:\n"
-                    "        entry.agent.ctx.emit(AGENT_DISPOSED, AgentDisposal(entry.agent))\n"
-                    "    del self._entries[entry.agent.id]"
-                ),
-            ),
-        ),
+        TOLD_BEFORE_IT_LEFT,
     ),
     Fault(
         "session-leaves-before-its-agent",
         "LIFE-DISP-01",
         "The session is disposed before the agent.",
-        edit(Life, "_tear_down", ("in reversed(self._detach)", "in self._detach")),
+        SESSION_FIRST,
     ),
     Fault(
         "disposal-waits-for-the-driver",

@@ -8,6 +8,7 @@ import msgspec
 
 from dshconform.faults.edit import edit
 from dshconform.faults.fault import Fault, replaced
+from dshconform.faults.llm_streams import CHAIN
 from dshcore.agent import ModelSelection
 from dshcore.agent_loop.request import Requests
 from dshcore.cancel_signal import CancelSignal
@@ -17,11 +18,6 @@ from dshcore.llm.runtime import LlmRuntime
 
 BOUND: Final = "route, config = binding.route, binding.config"
 CHECK: Final = "check_max_tokens(config.max_tokens)"
-CHAIN: Final = (
-    "self._ctx.waterfall(\n"
-    "        LLM_STREAM, request, lambda: attempt(self._registry, request, binding), to=self._ctx.receiver(LLM)\n"
-    "    )"
-)
 EARLY: Final = "early = self._registry._routes.get(request.config.provider)\n    "
 """The route as it is before the listeners of the stream run."""
 

@@ -2,8 +2,10 @@
 
 from typing import Final
 
+from dshconform.faults.creations import COUNTED_LATE
 from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault
+from dshconform.faults.lifecycle import TOLD_BEFORE_IT_LEFT
 from dshconform.faults.teardowns import DETACHES_BY_ID
 from dshcore.agent.registry import AgentRegistry
 from dshcore.agent_loop.creation import AgentLoop
@@ -52,18 +54,7 @@ REGISTRATION_FAULTS: Final[tuple[Fault, ...]] = (
         "announced-when-all-have-heard",
         "REG-ANN-01",
         "An agent counts as announced when its announcement is over.",
-        edit(
-            AgentRegistry,
-            "announce",
-            (
-                "        agent.ctx.emit(AGENT_CREATED, AgentCreated(agent))\n",
-                (
-                    "        entry.announced = False\n"
-                    "        agent.ctx.emit(AGENT_CREATED, AgentCreated(agent))\n"
-                    "        entry.announced = True\n"
-                ),
-            ),
-        ),
+        COUNTED_LATE,
     ),
     Fault(
         "vetoed-announcement-detaches",
@@ -130,22 +121,7 @@ REGISTRATION_FAULTS: Final[tuple[Fault, ...]] = (
         "entry-is-there-while-it-leaves",
         "REG-DET-05",
         "The id is not free yet when the disposal of its agent is told.",
-        edit(
-            AgentRegistry,
-            "_leave",
-            (
-                (
-                    "    del self._entries[entry.agent.id]\n"
-                    "    if entry.announced:\n"
-                    "        entry.agent.ctx.emit(AGENT_DISPOSED, AgentDisposal(entry.agent))"
-                ),
-                (
-                    "    if entry.announced:\n"
-                    "        entry.agent.ctx.emit(AGENT_DISPOSED, AgentDisposal(entry.agent))\n"
-                    "    del self._entries[entry.agent.id]"
-                ),
-            ),
-        ),
+        TOLD_BEFORE_IT_LEFT,
     ),
     Fault(
         "vetoed-registration-stays",

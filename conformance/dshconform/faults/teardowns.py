@@ -6,6 +6,7 @@ from typing import Final
 from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault, replaced
 from dshconform.faults.latch import cells
+from dshconform.faults.lifecycle import SESSION_FIRST
 from dshcore.agent.registry import AgentRegistry
 from dshcore.agent_loop import phase
 from dshcore.agent_loop.agent import DrivenAgent
@@ -35,6 +36,16 @@ DETACHES_BY_ID: Final = edit(
 )
 """A detach removes whoever has its id."""
 
+
+NEVER_GONE: Final = edit(
+    DrivenAgent,
+    "leave",
+    (
+        ("    self._state = replace(self._state, stage=Stage.GONE)\n    self._inbox.retire(AgentDisposed(self.id))"),
+        "    return",
+    ),
+)
+"""An agent that has left takes input as before."""
 
 TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
@@ -197,24 +208,14 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         "id-is-free-too-early",
         "LIFE-DISP-18",
         "The session leaves before the agent's disposal is told.",
-        edit(Life, "_tear_down", ("in reversed(self._detach)", "in self._detach")),
+        SESSION_FIRST,
     ),
     Fault(
         "disposed-agent-still-publishes",
         "LIFE-DISP-19",
         "A message to a disposed agent is logged and published.",
         together(
-            edit(
-                DrivenAgent,
-                "leave",
-                (
-                    (
-                        "    self._state = replace(self._state, stage=Stage.GONE)\n"
-                        "    self._inbox.retire(AgentDisposed(self.id))"
-                    ),
-                    "    return",
-                ),
-            ),
+            NEVER_GONE,
             edit(SessionStore, "_leave", ("        del self._entries[session.id]\n        session.detach()\n", "")),
         ),
     ),
@@ -240,17 +241,7 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         "disposed-agent-takes-input",
         "LIFE-DISP-21",
         "A message to a disposed agent is accepted.",
-        edit(
-            DrivenAgent,
-            "leave",
-            (
-                (
-                    "    self._state = replace(self._state, stage=Stage.GONE)\n"
-                    "    self._inbox.retire(AgentDisposed(self.id))"
-                ),
-                "    return",
-            ),
-        ),
+        NEVER_GONE,
     ),
     Fault(
         "disposal-is-a-task-of-its-own",
