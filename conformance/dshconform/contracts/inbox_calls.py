@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from dshconform.contracts.inbox_agent import AbstractAgent
 from dshconform.contracts.inbox_commands import (
     PRESETS,
+    STREAM_ANSWERS,
     TARGETS,
     items_of,
     kind_of,
@@ -29,7 +30,6 @@ VARIANTS: Final[Mapping[str, str]] = {
 }
 """Where the model can follow an implementation rather than the clause."""
 
-GATE_ANSWERS: Final = frozenset({"stream.chunk", "stream.end", "stream.fail"})
 _EDITS: Final = frozenset({"append", "prepend", "splice", "replace", "remove", "clear"})
 _CALLS: Final = frozenset({"agent.send", *PRESETS, "agent.cancel", "agent.inspect", *(f"inbox.{op}" for op in _EDITS)})
 
@@ -67,7 +67,7 @@ class Calls:
         switches: The variants that are followed.
     """
 
-    answers: ClassVar[frozenset[str]] = GATE_ANSWERS
+    answers: ClassVar[frozenset[str]] = STREAM_ANSWERS
     """The operations that answer the gate that waits."""
 
     agent: AbstractAgent

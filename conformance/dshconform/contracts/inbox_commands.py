@@ -11,6 +11,8 @@ from dshconform.scenarios.macros import message, shown_text
 
 _OBJECT: Final = (dict, Mapping)  # the first alone costs a fifth of asking an abstract class
 GATE: Final[JsonMap] = {"gate": {"kind": "model/stream"}}
+STREAM_ANSWERS: Final = frozenset({"stream.chunk", "stream.end", "stream.fail"})
+"""What answers the stream gate of the model."""
 TARGETS: Final = ("next-turn", "next-step")
 PRESETS: Final[Mapping[str, tuple[str, bool]]] = {
     "agent.followup": ("next-turn", True),
@@ -160,6 +162,13 @@ def burst(*commands: JsonMap) -> JsonMap:
 def inspect() -> JsonMap:
     """A look at the agent, for bursts; every other command is followed by one anyway."""
     return command("agent.inspect")
+
+
+def thrown(args: JsonMap) -> JsonMap | None:
+    """The error that a command throws, without its notation; nothing where it throws none."""
+    error = args.get("error")
+    form = error.get("$error") if isinstance(error, Mapping) else None
+    return form if isinstance(form, Mapping) else None
 
 
 def simpler(written: JsonMap) -> list[JsonMap]:

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from dshconform.contracts import scheduling_rows
 from dshconform.contracts.inbox_calls import Answer, Calls
-from dshconform.contracts.inbox_commands import PRESETS, items_of, kind_of, message_of, read_command
+from dshconform.contracts.inbox_commands import PRESETS, STREAM_ANSWERS, items_of, kind_of, message_of, read_command
 from dshconform.contracts.model import CommandError
 from dshconform.contracts.scheduling_agent import Call, SchedulingAgent
 from dshconform.contracts.scheduling_commands import (
@@ -17,7 +17,6 @@ from dshconform.contracts.scheduling_commands import (
     GUARDED,
     OPENING_TOOLS,
     REGISTRATIONS,
-    STREAM_ANSWERS,
     UNKNOWN,
     called_kind,
     cap_of,

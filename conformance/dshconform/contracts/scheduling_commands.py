@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from dshconform.contracts import inbox_commands
-from dshconform.contracts.inbox_commands import burst, chunk, end, finish, items_of, kind_of, read_command
+from dshconform.contracts.inbox_commands import (
+    STREAM_ANSWERS,
+    burst,
+    chunk,
+    end,
+    finish,
+    items_of,
+    kind_of,
+    read_command,
+)
 from dshconform.contracts.model import CommandError
 from dshconform.protocol.json_value import Json, JsonMap, same
 from dshconform.scenarios.macros import expand, message, shown_text
@@ -34,10 +43,8 @@ OPENING_TOOLS: Final[Mapping[str, Classifier]] = {
 UNKNOWN: Final = "nobody"
 """A name that no tool ever has."""
 DEFAULT_CAP: Final = 10
-CAPS: Final = (1, 2, 3)
 
 ENDS: Final = frozenset({"gate.resolve", "gate.reject"})
-STREAM_ANSWERS: Final = frozenset({"stream.chunk", "stream.end", "stream.fail"})
 BODY: Final = "tool/execute"
 BEFORE: Final = "tools/pre-execute"
 BEHIND: Final = "tools/post-execute"
@@ -239,11 +246,10 @@ def error_of(args: JsonMap) -> JsonMap:
     Raises:
         CommandError: There is none that the contract knows.
     """
-    error = args.get("error")
-    form = error.get("$error") if isinstance(error, Mapping) else None
-    if isinstance(form, Mapping) and form in ERRORS.values():
+    form = inbox_commands.thrown(args)
+    if form is not None and form in ERRORS.values():
         return form
-    raise CommandError(f"{error!r} is no error of the scheduling contract: {', '.join(ERRORS)}")
+    raise CommandError(f"{args.get('error')!r} is no error of the scheduling contract: {', '.join(ERRORS)}")
 
 
 def reason_of(args: JsonMap) -> str | None:

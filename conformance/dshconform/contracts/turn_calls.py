@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from dshconform.contracts import turn_rows
 from dshconform.contracts.inbox_calls import Answer, Calls
-from dshconform.contracts.inbox_commands import items_of, kind_of
+from dshconform.contracts.inbox_commands import STREAM_ANSWERS, items_of, kind_of
 from dshconform.contracts.inbox_rows import Clauses
 from dshconform.contracts.model import CommandError
 from dshconform.contracts.turn_agent import TurnAgent
@@ -15,7 +15,6 @@ from dshconform.contracts.turn_commands import (
     FAULTY,
     HOOK_ANSWERS,
     HOOKS,
-    STREAM_ANSWERS,
     entered,
     error_of,
     kind_of_gate,

@@ -33,7 +33,6 @@ HOOKS: Final[Mapping[Phase, tuple[str, str]]] = {
 }
 """By phase, the function of the suite that waits in it, and the event that it listens to."""
 
-STREAM_ANSWERS: Final = frozenset({"stream.chunk", "stream.end", "stream.fail"})
 HOOK_ANSWERS: Final = frozenset({"gate.next", "gate.resolve", "gate.reject"})
 
 BY_NEXT: Final[JsonMap] = {"$next": 0}
@@ -145,10 +144,9 @@ def error_of(args: JsonMap) -> JsonMap:
     Raises:
         CommandError: There is none that the contract knows.
     """
-    error = args.get("error")
-    form = error.get("$error") if isinstance(error, Mapping) else None
-    if not isinstance(form, Mapping) or {**form, "as": None} not in [{**one, "as": None} for one in ERRORS.values()]:
-        raise CommandError(f"{error!r} is no error of the turn contract: {', '.join(ERRORS)}")
+    form = inbox_commands.thrown(args)
+    if form is None or {**form, "as": None} not in [{**one, "as": None} for one in ERRORS.values()]:
+        raise CommandError(f"{args.get('error')!r} is no error of the turn contract: {', '.join(ERRORS)}")
     return form
 
 

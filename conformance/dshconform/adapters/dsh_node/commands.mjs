@@ -3,7 +3,7 @@ import { foldConsumedWork } from '@deepseek-ai/dsh-agent'
 import { CONTEXT, OWNERS, disposed } from './context_commands.mjs'
 import { ANSWERS, Part, callable, invoke, listener, shown } from './functions.mjs'
 import { KINDS } from './kinds.mjs'
-import { LIFECYCLE, createNow } from './lifecycle_commands.mjs'
+import { LIFECYCLE, createNow, made } from './lifecycle_commands.mjs'
 import { LLM } from './llm_commands.mjs'
 import { PROMPT } from './prompt_commands.mjs'
 import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
@@ -166,25 +166,16 @@ const OPERATIONS = {
     controller(world, signal).abort(args.reason)
   },
 
-  'agent.create'({ agent: sessionId, handle: name = sessionId, setup, in: place, ...args }, { world }) {
-    const { options, meta, seed, signal, sync } = args
+  'agent.create'({ agent: sessionId, handle: name = sessionId, in: place, ...args }, { world }) {
+    const { options, meta, seed, sync } = args
     if (sync) return createNow(world, { id: sessionId, name, options, meta, place })
-    const composed = setup === undefined ? nothing : callable(world, setup, KINDS.setup)
-    const created = world.context(place).agents.create({
+    const { agents } = world.context(place)
+    return made(world, name, args, (common) => agents.create({
       sessionId,
-      ...(options === undefined ? {} : { agentOptions: options }),
       ...(meta === undefined ? {} : { meta }),
       ...(seed === undefined ? {} : { seed }),
-      ...(signal === undefined ? {} : { signal }),
-      setup(context) {
-        world.bind(name, context.agent)
-        return composed(context)
-      },
-    })
-    return new Started(created.then((handle) => {
-      world.handles.set(name, handle)
-      return handle
-    }), { value: ({ agent }) => refer(agent, world) })
+      ...common,
+    }))
   },
   'agent.dispose'({ agent }, { world }) {
     return new Started(world.handle(agent).dispose())

@@ -9,6 +9,23 @@ import { Fault, isAwaitable } from './values.mjs'
 
 const plain = () => undefined
 
+/** Begin to make an agent, which has its name from its setup on; `begin` gets what creating and resuming have in common. */
+export function made(world, name, { options, signal, setup }, begin) {
+  const composed = setup === undefined ? plain : callable(world, setup, KINDS.setup)
+  const making = begin({
+    ...(options === undefined ? {} : { agentOptions: options }),
+    ...(signal === undefined ? {} : { signal }),
+    setup(context) {
+      world.bind(name, context.agent)
+      return composed(context)
+    },
+  })
+  return new Started(making.then((handle) => {
+    world.handles.set(name, handle)
+    return handle
+  }), { value: ({ agent }) => refer(agent, world) })
+}
+
 /** The synchronous creation of the loop: the agent has its name as soon as its session appears. */
 export function createNow(world, { id, name, options, meta, place }) {
   const { agentLoop } = world.context(place)
@@ -64,21 +81,9 @@ function stubAgent(world, id, session) {
 }
 
 export const LIFECYCLE = {
-  'agent.resume'({ agent: id, handle: name = id, setup, in: place, options, signal }, { world }) {
-    const composed = setup === undefined ? plain : callable(world, setup, KINDS.setup)
-    const resumed = world.context(place).agents.resume({
-      resumeSessionId: id,
-      ...(options === undefined ? {} : { agentOptions: options }),
-      ...(signal === undefined ? {} : { signal }),
-      setup(context) {
-        world.bind(name, context.agent)
-        return composed(context)
-      },
-    })
-    return new Started(resumed.then((handle) => {
-      world.handles.set(name, handle)
-      return handle
-    }), { value: ({ agent }) => refer(agent, world) })
+  'agent.resume'({ agent: id, handle: name = id, in: place, ...args }, { world }) {
+    const { agents } = world.context(place)
+    return made(world, name, args, (common) => agents.resume({ resumeSessionId: id, ...common }))
   },
 
   'registry.owns': registry((all, { id, owner }, world) => all.isOwnedBy(id, world.agent(owner))),

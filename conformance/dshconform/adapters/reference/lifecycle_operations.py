@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 from dshconform.adapters.reference.commands import Arguments, Operation, Started
 from dshconform.adapters.reference.endings import Answer, Fail, Kind, Settled
 from dshconform.adapters.reference.functions import function_of
-from dshconform.adapters.reference.operations import agent_options, compose_scope
+from dshconform.adapters.reference.operations import options_of
 from dshconform.adapters.reference.stub_agents import StubAgent, SuiteFactory
 from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import Json
@@ -24,11 +24,7 @@ def agent_resume(world: World, args: Arguments) -> Started:
     composition, context = world.composition, _context(world, args)
     agent_id = args.text("agent")
     name = args.text_or("handle", agent_id)
-    given: dict[str, Any] = {"signal": args.raw("signal")} if "signal" in args else {}
-    if "options" in args:
-        given["agent_options"] = agent_options(args.raw("options"))
-    if "setup" in args:
-        given["setup"] = compose_scope(composition, name, function_of(args, "setup"))
+    given = options_of(composition, name, args)
     resuming = context[AGENTS].resume(context, ResumeAgentOptions(resume_session_id=agent_id, **given))
     return Started(composition.named(agent_id, name, resuming))
 

@@ -87,16 +87,22 @@ def agent_create(world: World, args: Arguments) -> Started | Json:
     composition = world.composition
     agent_id = args.text("agent")
     name = args.text_or("handle", agent_id)
-    given: dict[str, Any] = {option: args.raw(option) for option in ("meta", "seed", "signal") if option in args}
-    if "options" in args:
-        given["agent_options"] = agent_options(args.raw("options"))
-    if "setup" in args:
-        given["setup"] = compose_scope(composition, name, function_of(args, "setup"))
+    given = options_of(composition, name, args)
     context = _context(world, args)
     options = CreateAgentOptions(session_id=agent_id, **given)
     if args.flag("sync"):
         return composition.named_now(agent_id, name, lambda: context[AGENT_LOOP].create_now(context, options))
     return Started(composition.named(agent_id, name, context[AGENTS].create(context, options)))
+
+
+def options_of(composition: Composition, name: str, args: Arguments) -> dict[str, Any]:
+    """What creating and resuming take beside an id, as far as it was given."""
+    given: dict[str, Any] = {option: args.raw(option) for option in ("meta", "seed", "signal") if option in args}
+    if "options" in args:
+        given["agent_options"] = _agent_options(args.raw("options"))
+    if "setup" in args:
+        given["setup"] = _compose_scope(composition, name, function_of(args, "setup"))
+    return given
 
 
 def agent_dispose(world: World, args: Arguments) -> Started:
@@ -357,8 +363,7 @@ def _function_or_none(args: Arguments, name: str) -> SuiteFunction | None:
     return function_of(args, name) if name in args else None
 
 
-def agent_options(raw: object) -> Any:  # noqa: ANN401 - what is no object is passed on unchecked
-    """Read the options of an agent."""
+def _agent_options(raw: object) -> Any:  # noqa: ANN401 - what is no object is passed on unchecked
     if not isinstance(raw, Mapping):
         return raw
     known: dict[str, Any] = {
@@ -377,7 +382,7 @@ def _retry_policy(args: Arguments) -> RetryPolicy:
     return policy
 
 
-def compose_scope(composition: Composition, name: str, function: SuiteFunction) -> Callable[[Context], Any]:
+def _compose_scope(composition: Composition, name: str, function: SuiteFunction) -> Callable[[Context], Any]:
     """Make the setup of an agent, which has its name from the start of it."""
 
     def compose(context: Context) -> Any:  # noqa: ANN401 - whatever the function answers
