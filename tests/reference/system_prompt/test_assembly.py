@@ -1,10 +1,10 @@
 """What a prompt is made of: contributions, scopes, the order of evaluation, the listeners."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.reference.prompting import assemble
 from tests.reference.world import World
 
 from dshcore.cancel_signal import CancelSignal
@@ -29,17 +29,6 @@ from dshcore.system_prompt import (
     ToolOffer,
     render_system,
 )
-
-
-@pytest.fixture
-def prompts(world: World) -> SystemPrompt:
-    return world.root[SYSTEM_PROMPT]
-
-
-def assemble(world: World, scope: object | None = None, **context: Any) -> Assembly:
-    prompts = world.root[SYSTEM_PROMPT]
-    task: asyncio.Task[Assembly] = world.start(lambda: prompts.assemble(AssembleContext(scope=scope, **context)))
-    return task.result()
 
 
 def names(assembly: Assembly) -> list[str]:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.reference.prompting import assemble
 from tests.reference.world import World
 from typeguard import suppress_type_checks
 
 from dshcore.spine import compose
 from dshcore.system_prompt import (
-    SYSTEM_PROMPT,
     SYSTEM_PROMPT_ASSEMBLE,
     SYSTEM_PROMPT_CHANGE,
     AssembleContext,
@@ -24,11 +24,6 @@ from dshcore.system_prompt import (
 )
 
 
-@pytest.fixture
-def prompts(world: World) -> SystemPrompt:
-    return world.root[SYSTEM_PROMPT]
-
-
 @pytest.fixture(autouse=True)
 def wrong_types() -> Iterator[None]:
     """Wrong types are the subject."""
@@ -38,11 +33,6 @@ def wrong_types() -> Iterator[None]:
 
 async def _late(_: object) -> str:
     return "x"
-
-
-def assemble(world: World, prompts: SystemPrompt) -> Assembly:
-    done: Assembly = world.start(lambda: prompts.assemble(AssembleContext())).result()
-    return done
 
 
 @pytest.mark.parametrize(
@@ -67,10 +57,10 @@ def test_what_is_wrong_from_the_start_is_refused(
     """Nothing is registered or announced (PROMPT-SEC-03)."""
     changes: list[None] = []
     world.root.on(SYSTEM_PROMPT_CHANGE, changes.append)
-    before = assemble(world, prompts)
+    before = assemble(world)
     with pytest.raises(InvalidContribution, match=text):
         contribute(prompts, world.root)
-    assert (changes, assemble(world, prompts)) == ([], before)
+    assert (changes, assemble(world)) == ([], before)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +79,7 @@ def test_what_a_provider_answers_wrongly_fails_the_assembly(
     """The failure has the name of the contribution (PROMPT-ASM-02); what is asynchronous is closed."""
     contribute(prompts, world.root)
     with pytest.raises(InvalidContribution, match=text):
-        assemble(world, prompts)
+        assemble(world)
 
 
 @pytest.mark.parametrize(
@@ -122,13 +112,13 @@ def test_the_assembly_of_a_listener_stays_as_it_is(world: World, prompts: System
     world.root.on(SYSTEM_PROMPT_ASSEMBLE, listener)
     complete = world.run(lambda: prompts.section(world.root, "all", 1, "everything", complete=True))
     suppressor = world.run(lambda: prompts.suppress_contexts(world.root))
-    assembled = assemble(world, prompts)
+    assembled = assemble(world)
     assert (assembled.sections, assembled.contexts) == ([PromptText("all", "everything")], [])
     assert assembled.more is kept.more  # type: ignore[attr-defined]
     assert (kept.sections, kept.contexts) == ([PromptText("W", "w")], [PromptText("c", "ctx")])
     world.run(complete)
     world.run(suppressor)
-    assert assemble(world, prompts) is kept
+    assert assemble(world) is kept
 
 
 def test_tool_providers_are_asked_before_complete_sections_are_counted(world: World, prompts: SystemPrompt) -> None:
@@ -146,5 +136,5 @@ def test_tool_providers_are_asked_before_complete_sections_are_counted(world: Wo
     for name in ("one", "two"):
         prompts.section(world.root, name, 1, noting(name, "x"), complete=True)
     with pytest.raises(PromptError, match='multiple complete prompt sections are active: "one", "two"'):
-        assemble(world, prompts)
+        assemble(world)
     assert asked == ["tools"]

@@ -4,13 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.reference.prompting import assemble
 from tests.reference.world import World
 
 from dshcore.agent_loop import AGENT_LOOP
 from dshcore.events import Next
 from dshcore.spine import mount_loop
 from dshcore.system_prompt import (
-    SYSTEM_PROMPT,
     SYSTEM_PROMPT_ASSEMBLE,
     SYSTEM_PROMPT_CHANGE,
     AssembleContext,
@@ -22,17 +22,6 @@ from dshcore.system_prompt import (
     ToolOffer,
     render_system,
 )
-
-
-@pytest.fixture
-def prompts(world: World) -> SystemPrompt:
-    return world.root[SYSTEM_PROMPT]
-
-
-def assemble(world: World, scope: object | None = None) -> Assembly:
-    prompts = world.root[SYSTEM_PROMPT]
-    task: asyncio.Task[Assembly] = world.start(lambda: prompts.assemble(AssembleContext(scope=scope)))
-    return task.result()
 
 
 def texts(assembly: Assembly) -> list[str]:
