@@ -77,12 +77,13 @@ def _leave_the_loop() -> None:
     """Let the running task end by an interrupt that whoever runs the loop gets: nobody has to ask the task for it."""
     task = asyncio.current_task()
     if task is not None:
-        task.add_done_callback(_outcome_seen)
+        task.add_done_callback(outcome_seen)
 
 
-def _outcome_seen(task: asyncio.Task[Any]) -> None:
-    if not task.cancelled():
-        task.exception()
+def outcome_seen(future: asyncio.Future[Any]) -> None:
+    """Look at what a finished future holds, as its callback: asyncio then reports no failure that others deal with."""
+    if not future.cancelled():
+        future.exception()
 
 
 def discard(answer: object) -> None:

@@ -221,7 +221,7 @@ class Life:
         Cancellation:
             The part is cancelled as well.
         """
-        work.add_done_callback(_outcome_seen)
+        work.add_done_callback(eager.outcome_seen)  # LIFE-ROLL-12: it may outlive its transaction
         try:
             await asyncio.wait((work, self._ended), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -307,12 +307,6 @@ def _checked_commit(answer: SetupCommit | None) -> SetupCommit | None:
 
 async def _awaited(answer: Awaitable[SetupCommit | None]) -> SetupCommit | None:
     return await answer
-
-
-def _outcome_seen(task: "asyncio.Task[T]") -> None:
-    """Keep asyncio from reporting the failure of what outlived its transaction (LIFE-ROLL-12)."""
-    if not task.cancelled():
-        task.exception()
 
 
 def _release_late(loading: "asyncio.Task[Preparation]") -> None:

@@ -316,7 +316,7 @@ class Fiber:
             completion = asyncio.shield(self._journey)
             for outcome in (completion, disposer.running):
                 if outcome is not None:
-                    outcome.add_done_callback(_outcome_seen)  # it is in the log, whether or not anybody waits
+                    outcome.add_done_callback(eager.outcome_seen)  # it is in the log, whether or not anybody waits
             return completion
         done: asyncio.Future[None] = loop.create_future()
         done.set_result(None)
@@ -561,11 +561,6 @@ class Fiber:
 
     def __repr__(self) -> str:
         return f"<Fiber {self.name} {self.state.value}>"
-
-
-def _outcome_seen(completion: "asyncio.Future[None]") -> None:
-    if not completion.cancelled():
-        completion.exception()
 
 
 def _report_journey(journey: asyncio.Task[None]) -> None:
