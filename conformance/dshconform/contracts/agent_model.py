@@ -55,6 +55,7 @@ class AgentModel(Generic[A]):
     """
 
     variants: ClassVar[Mapping[str, str]] = {}
+    cells: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, agent: A, calls: Calls, alphabet: Alphabet[A]) -> None:
         self.departed: list[str] = []
@@ -81,6 +82,11 @@ class AgentModel(Generic[A]):
             CommandError: It is no command of this contract.
         """
         return self._calls.legal(*read_command(command))
+
+    def cell(self, command: JsonMap) -> str | None:
+        """None, where the contract has no grid."""
+        del command
+        return None
 
     def apply(self, command: JsonMap) -> list[Step]:
         """Advance by a legal command; the steps are the command, and a look at the agent where the contract has one."""

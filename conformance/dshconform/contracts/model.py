@@ -33,6 +33,9 @@ class Model(Protocol):
     variants: ClassVar[Mapping[str, str]]
     """Switches that a ledger may turn on: name → the clause from which the model then departs."""
 
+    cells: ClassVar[tuple[str, ...]]
+    """The grid of the contract: every cell that a command can visit. Each is visited by a prologue, whatever the seed."""
+
     departed: list[str]
     """The variants that the last command took: where its steps are performed without a difference, the implementation
     departs from the clause as listed."""
@@ -57,6 +60,10 @@ class Model(Protocol):
         Raises:
             CommandError: It makes sense in no state.
         """
+        ...
+
+    def cell(self, command: JsonMap) -> str | None:
+        """The cell of the grid that a legal command visits in this state; none where the grid says nothing of it."""
         ...
 
     def apply(self, command: JsonMap) -> list[Step]:
