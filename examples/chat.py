@@ -1,6 +1,6 @@
 """Chat in a terminal, with a model that follows a script: the blocking surface, from a plain script.
 
-Needs nothing but the package. Say something and press return; an empty line or the end of input ends the chat.
+Needs nothing but the package. Say something and press return; an empty line, the end of input or Ctrl-C ends the chat.
 """
 
 import sys
@@ -18,7 +18,7 @@ class ScriptedModel:
     """Repeats what it is told, word by word, and counts. Yours asks a provider here."""
 
     async def stream(self, request: GenerateOptions) -> AsyncIterator[JsonObject]:
-        """Answer one request, chunk by chunk."""
+        """Answer one request, chunk by chunk. One that waits for something has to heed `request.signal`."""
         said = [message for message in request.messages if message["role"] == "user"]
         answer = f"You said {said[-1]['content'][0]['text']!r}; that makes {len(said)}."
         yield freeze({"type": "block-start", "index": 0, "blockType": "text"})
@@ -37,7 +37,8 @@ def install(root: Context) -> None:
         if event["type"] == "assistant/chunk" and event["data"]["chunk"]["type"] == "text-delta":
             print(event["data"]["chunk"]["text"], end="", flush=True)
         elif event["type"] == "turn/end":
-            print()
+            reason = event["data"]["reason"]
+            print("" if reason["kind"] == "completed" else f" the turn ended otherwise: {reason}")
 
     root.on(SESSION_EVENT, show)
 
@@ -60,4 +61,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:  # the application is closed by now
+        print()

@@ -17,7 +17,7 @@ class ScriptedModel:
     """Answers a text with a call of the tool, and what the tool said with a text. Yours asks a provider here."""
 
     async def stream(self, request: GenerateOptions) -> AsyncIterator[JsonObject]:
-        """Answer one request, chunk by chunk."""
+        """Answer one request, chunk by chunk. One that waits for something has to heed `request.signal`."""
         last = request.messages[-1]["content"][0]
         block = {"type": "tool-call", "id": "c1", "name": "greet", "arguments": '{"who": "Ann"}'}
         if last["type"] == "tool-result":
@@ -43,7 +43,11 @@ async def main() -> None:
     await handle.agent.when_idle()
     for event in handle.agent.session.events:
         print(event["seq"], event["type"])
-    print(handle.agent.session.derive_messages()[-1]["content"][0]["text"])
+    ended = handle.agent.session.events[-1]["data"]["reason"]  # a turn that failed raises nothing here: its end says so
+    if ended["kind"] == "completed":
+        print(handle.agent.session.derive_messages()[-1]["content"][0]["text"])
+    else:
+        print(f"the turn ended otherwise: {ended}")
     await root.dispose()
 
 

@@ -52,7 +52,13 @@ def delegation(root: Context) -> ToolDefinition:
         )
         print(f"{caller.id} delegates to {helper.id}, which it owns: {agents.is_owned_by(helper.id, caller)}")
         helper.followup(user_message(str(arguments["task"])))
-        await helper.when_idle()
+        # who waits for another agent hands its own cancellation on: an owner's end waits for this tool, and only then
+        # comes to what it owns
+        forget = run.signal.on_abort(lambda: helper.cancel({"kind": "parent"}))
+        try:
+            await helper.when_idle()
+        finally:
+            forget()
         return said(helper)
 
     return ToolDefinition(

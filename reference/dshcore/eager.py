@@ -5,9 +5,10 @@
 """
 
 import asyncio
-from collections.abc import Coroutine, Generator
+from collections.abc import Awaitable, Coroutine, Generator
 from contextvars import Context, copy_context
-from typing import Any, Generic, TypeVar
+from inspect import isawaitable
+from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -90,6 +91,27 @@ def discard(answer: object) -> None:
     """Close what a callback answered, if it is a coroutine that nobody will run; Python would complain of it."""
     if isinstance(answer, Coroutine):
         answer.close()
+
+
+async def answer_of(asked: object, who: str) -> object:
+    """Wait for what a callback answers.
+
+    Args:
+        asked: What calling it gave.
+        who: Whose answer it is, for the error.
+
+    Returns:
+        The answer.
+
+    Raises:
+        TypeError: It has answered already, as a function that is not `async` does.
+
+    Cancellation:
+        Goes to what is waited for.
+    """
+    if not isawaitable(asked):
+        raise TypeError(f"{who} answered a {type(asked).__name__}, which cannot be awaited: write it with async def")
+    return await cast("Awaitable[object]", asked)
 
 
 def start(

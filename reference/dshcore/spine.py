@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypedDict, cast
 
 from dshcore.agent import AGENT, AGENTS, AgentRegistry
 from dshcore.agent_loop import (
@@ -15,7 +15,7 @@ from dshcore.agent_loop import (
     FixedIdentity,
     settle_identities,
 )
-from dshcore.context import Context
+from dshcore.context import Context, require_loop
 from dshcore.errors import DshError
 from dshcore.llm import LLM, LlmRuntime
 from dshcore.session import SESSIONS, SessionStore, enforce_invariants
@@ -30,6 +30,17 @@ class UnknownPart(DshError):
     """A composition was asked to leave out what it does not have."""
 
     default_code = "UNKNOWN_PART"
+
+
+class Composition(TypedDict, total=False):
+    """What `compose` takes, for who hands it on."""
+
+    max_parallel_tool_calls: int
+    prompt: PromptOptions | None
+    enforce: bool
+    without: AbstractSet[str]
+    agents: Sequence[ConfiguredAgent]
+    identities: Mapping[str, FixedIdentity]
 
 
 def compose(
@@ -56,14 +67,21 @@ def compose(
         of the loop and its agents begins first, and the other parts do not wait for that (FIBER-DISP-03).
 
     Raises:
-        UnknownPart: `without` names something else.
+        UnknownPart: `without` names something else, or what the configured agents need.
+        NoEventLoop: There are configured agents, and no event loop runs.
         InvalidToolOrder: The configured order of tools is none.
         LoopMisconfigured: The cap is no positive integer, or two configured agents claim one identity.
         Exception: A configured agent could not be created.
     """
+    if isinstance(cast("object", without), str):
+        raise UnknownPart(f"without is a set of parts, not a text: write {{{without!r}}}")
     if unknown := sorted(without - set(PARTS)):
         raise UnknownPart(f"no part {unknown[0]!r} to leave out: there are {', '.join(PARTS)}")
-    root = Context()
+    if agents:
+        if without:
+            left_out = ", ".join(sorted(without))
+            raise UnknownPart(f"configured agents need every part: configure none, or keep {left_out}")
+        require_loop()
     root = Context()
     if "sessions" not in without:
         mount_sessions(root, enforce=enforce)
@@ -172,7 +190,6 @@ def mount_loop(
             tools=own[TOOLS],
             max_parallel_tool_calls=max_parallel_tool_calls,
         )
-        own[AGENTS].set_factory(own, loop)
         own.provide(AGENT_LOOP, loop)
         ConfiguredAgents(own, loop, own[SESSIONS], own[AGENTS]).start(entries)
     except BaseException:

@@ -1,9 +1,11 @@
 """The blocking surface: calls that wait, around an application in a thread of its own."""
 
+import asyncio
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +148,102 @@ def test_script_that_forgets_to_close() -> None:
     command = [sys.executable, "-W", "error", "-c", SCRIPT]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "torn down\n", "")
+
+
+@pytest.mark.parametrize("interrupt", [SystemExit(3), KeyboardInterrupt()])
+def test_an_interrupt_of_a_called_function_reaches_the_caller(app: Application, interrupt: BaseException) -> None:
+    """And the application goes on."""
+
+    def leave(_: Context) -> None:
+        raise interrupt
+
+    with pytest.raises(type(interrupt)):
+        app.call(leave)
+    assert app.call(lambda _: "still there") == "still there"
+
+
+def test_an_interrupt_of_a_listener_ends_the_application(app: Application, handle: Handle, model: Model) -> None:
+    """Waiting calls and later ones are told so, the log is balanced, and closing returns."""
+    model.follow(hang())
+    handle.agent.followup(message("A"))
+
+    def leave(root: Context) -> None:
+        root.on(AGENT_STATUS, lambda _: sys.exit(3))
+
+    app.call(leave)
+    handle.agent.cancel(USER)
+    with pytest.raises(ApplicationClosed):
+        handle.agent.when_idle()
+    with pytest.raises(ApplicationClosed):
+        app.call(lambda _: None)
+    assert show_event(handle.agent.events[-1]) == "turn/end 1 aborted"
+    app.close()
+
+
+def test_many_threads_close_at_once() -> None:
+    """One of them does it, the others wait for it; a call that comes too late is refused."""
+    for _ in range(20):
+        app = Application()
+
+        def use(number: int, app: Application = app) -> str:
+            try:
+                app.close() if number % 2 else app.call(lambda _: None)
+            except ApplicationClosed:
+                return "refused"
+            return "done"
+
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(use, range(8))) <= {"done", "refused"}
+        with pytest.raises(ApplicationClosed):
+            app.call(lambda _: None)
+
+
+def test_a_call_that_waits_while_another_thread_closes_is_told(app: Application) -> None:
+    """It does not wait for ever."""
+    begun = threading.Event()
+
+    async def wait(_: Context) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(app.call, wait)
+        begun.wait()
+        app.close()
+        with pytest.raises(ApplicationClosed):
+            waiting.result()
+
+
+def test_closing_may_be_limited(app: Application, handle: Handle) -> None:
+    """A cleanup that does not end is cancelled, and the application has ended."""
+
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    app.call(lambda root: root.effect(never, label="a cleanup that does not end"))
+    with pytest.raises(TimeoutError):
+        app.close(timeout=0.01)
+    with pytest.raises(ApplicationClosed):
+        handle.agent.inject(message("X"))
+
+
+def test_agents_without_a_handle_can_be_used(app: Application, handle: Handle) -> None:
+    """Found by their identity, whoever made them."""
+    assert [agent.id for agent in app.agents()] == ["a"]
+    found = app.agent("a")
+    assert found is not None
+    found.followup(message("A"))
+    found.when_idle()
+    assert show_event(handle.agent.events[-1]) == "turn/end 1 completed"
+    assert app.agent("b") is None
+
+
+def test_a_closed_application_can_be_read(app: Application, handle: Handle) -> None:
+    """Its logs stay, and nothing can be done any more."""
+    handle.agent.followup(message("A"))
+    handle.agent.when_idle()
+    app.close()
+    assert (show_event(handle.agent.events[-1]), handle.agent.status) == ("turn/end 1 completed", "idle")
+    assert (len(handle.agent.messages), app.agents()) == (2, ())
+    with pytest.raises(ApplicationClosed, match="make another one"):
+        handle.agent.inject(message("X"))

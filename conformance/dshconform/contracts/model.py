@@ -34,7 +34,7 @@ class Model(Protocol):
     """Switches that a ledger may turn on: name → the clause from which the model then departs."""
 
     cells: ClassVar[tuple[str, ...]]
-    """The grid of the contract: every cell that a command can visit. Each is visited by a prologue, whatever the seed."""
+    """The grid of the contract: every cell that a command can visit. Prologues visit each, whatever the seed."""
 
     departed: list[str]
     """The variants that the last command took: where its steps are performed without a difference, the implementation

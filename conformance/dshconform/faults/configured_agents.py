@@ -102,6 +102,19 @@ CONFIGURED_AGENT_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
+        "failure-is-announced-twice",
+        "CONF-FAIL-01",
+        "The failure of a start is announced twice.",
+        edit(
+            ConfiguredAgents,
+            "_report",
+            (
+                "    self._ctx.emit(CONFIG_START_FAILED,",
+                "    for _ in range(2): self._ctx.emit(CONFIG_START_FAILED,",
+            ),
+        ),
+    ),
+    Fault(
         "failing-listener-of-a-failure-is-the-last",
         "CONF-FAIL-02",
         "A listener of a failed start that throws is the last that is called.",

@@ -48,6 +48,25 @@ CREATION_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
+        "owner-is-looked-at-first",
+        "LIFE-CREATE-04",
+        "A closed owner is reported before what is wrong with the options.",
+        edit(
+            AgentLoop,
+            "create_agent",
+            (
+                "    session = self._prepare(options)\n",
+                "    owner.assert_accepting()\n    session = self._prepare(options)\n",
+            ),
+        ),
+    ),
+    Fault(
+        "loop-is-not-looked-at",
+        "LIFE-CREATE-04",
+        "A creation in a closing loop is told of its aborted signal.",
+        edit(Life, "__init__", ("    if loop.closing:\n", "    if False:\n")),
+    ),
+    Fault(
         "session-is-announced-to-the-loop-alone",
         "LIFE-SETUP-02",
         "What setup listens to in the agent's scope does not hear of its session.",

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -19,7 +19,7 @@ T = TypeVar("T")
 Status: TypeAlias = Literal["idle", "running"]
 """Whether a driver is active (AGENT-STATUS-01)."""
 
-CancelCause: TypeAlias = Mapping[str, Any]
+CancelCause: TypeAlias = Mapping[str, object]
 """Why somebody cancels: `{kind: user}`, `{kind: parent}`, `{kind: hook, reason}` or `{kind: disposed}`."""
 
 DISPOSED: Final[CancelCause] = {"kind": "disposed"}
@@ -50,7 +50,15 @@ class AgentDisposed(AgentError):
 
 
 class AgentOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The route and the output cap of an agent's first request.
+    """The route and the output cap of an agent's first request. Members that are `UNSET` are absent.
+
+    Attributes:
+        provider: The route.
+        model: The model's id.
+        max_tokens: Ceiling of a response.
+
+    Raises:
+        AgentError: Route or model is no text.
 
     Spec:
         REQ-SEED-01, REQ-MAXTOK-01, LIFE-CREATE-03
@@ -59,6 +67,11 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     provider: str | UnsetType = UNSET
     model: str | UnsetType = UNSET
     max_tokens: int | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        for name, value in (("provider", self.provider), ("model", self.model)):
+            if not isinstance(value, str | UnsetType):
+                raise AgentError(f"{name} must be a text, not {value!r}: leave it out where nothing is chosen yet")
 
 
 class Agent(ABC):

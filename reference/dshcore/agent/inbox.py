@@ -12,7 +12,7 @@ from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 
 from dshcore.agent.pending import Pending
 from dshcore.errors import DshError
-from dshcore.json import Json, JsonObject
+from dshcore.json import Json, JsonObject, is_object
 from dshcore.session import Session, SessionEvent
 from dshcore.session.vocabulary import is_array
 
@@ -291,6 +291,8 @@ class Inbox:
         leaving = {message["id"] for message in removed}
         entering: set[str] = set()
         for message in inserted:
+            if not is_object(message):
+                raise InboxError(f'a message is an object, not {message!r}: make one by user_message("…")')
             if not isinstance(message_id := message.get("id"), str):
                 raise InboxError(f"a message needs a text as its id, to be found by it: {message!r} has none")
             if message_id in entering or (self._holds(message_id) and message_id not in leaving):

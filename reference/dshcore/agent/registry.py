@@ -78,6 +78,9 @@ class AgentHandle(Protocol):
     def dispose(self) -> Awaitable[None]:
         """Cancel what the agent does, now, and begin its teardown.
 
+        The teardown waits for what the agent is doing, then comes to what it owns. So a tool, model or listener of the
+        agent must not await this, and one that waits for an owned agent has to heed its own signal.
+
         Returns:
             Completes when the teardown is complete. All disposals of one agent share it.
 

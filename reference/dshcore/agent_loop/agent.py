@@ -289,7 +289,7 @@ class DrivenAgent(Agent):
 
     async def _maintain(self, task: Callable[[CancelSignal], Awaitable[T]], signal: CancelSignal) -> T:
         try:
-            return await task(signal)
+            return cast("T", await eager.answer_of(task(signal), "the maintenance task"))
         finally:
             if host_is_cancelling():
                 self.host_cancelled()

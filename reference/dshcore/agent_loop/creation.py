@@ -65,6 +65,7 @@ class AgentLoop:
 
     Raises:
         LoopMisconfigured: The cap is no positive integer.
+        AgentError: The registry has a factory already.
 
     Spec:
         SCHED-CAP-01, CONF-PAR-01
@@ -88,6 +89,7 @@ class AgentLoop:
         self._llm = llm
         self._prompts = prompts
         self._scheduler = Scheduler(tools, self._cap)
+        agents.set_factory(ctx, self)  # first: where there is a loop already, it alone is in the way
         ctx.on(SETTINGS_PROPOSED, _check_settings)
         for name, value in _VARIABLES.items():
             prompts.variable(ctx, name, value)

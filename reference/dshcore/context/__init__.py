@@ -18,6 +18,7 @@ from dshcore.context.errors import (
     ServiceInactive,
     ServiceMissing,
     ServiceTaken,
+    require_loop,
 )
 from dshcore.context.fiber import FIBER_STATUS, Fiber, State, StatusChange
 from dshcore.context.listeners import DISPATCH, Dispatch, Mode
@@ -56,4 +57,5 @@ __all__ = [
     "State",
     "StatusChange",
     "Undo",
+    "require_loop",
 ]

@@ -1,9 +1,7 @@
 """Whether a call may go on: the decision of policy, the approval that it may ask for, and the guards."""
 
-from collections.abc import Awaitable, Iterable
-from inspect import isawaitable
+from collections.abc import Iterable
 from reprlib import repr as shortened
-from typing import cast
 
 from dshcore import eager
 from dshcore.cancel_signal import CancelSignal
@@ -62,7 +60,7 @@ async def _denial_unless_approved(
     if agent is None:
         return phrased(f'tool "{name}" requires approval, but the call has no agent to route it through')
     request = ApprovalRequest(agent=agent, tool_name=name, call_id=execution.call_id, signal=signal, reason=reason)
-    outcome = await answer_of(approval.request(request), "the approval service")
+    outcome = await eager.answer_of(approval.request(request), "the approval service")
     denial = denial_after(outcome, name)
     if outcome == "cancelled" and signal.aborted:
         return ABORTED_BEFORE_DISPATCH  # the one denial that an abort wins over
@@ -87,21 +85,3 @@ def guard_denial(guards: Iterable[Guard], execution: ToolExecution) -> ToolFailu
             eager.discard(reason)
             raise TypeError(f"a guard answered {shortened(reason)}: answer why the call may not go on, or nothing")
     return None
-
-
-async def answer_of(asked: object, who: str) -> object:
-    """Wait for what a callback answers.
-
-    Args:
-        asked: What calling it gave.
-        who: Whose answer it is, for the error.
-
-    Returns:
-        The answer.
-
-    Raises:
-        TypeError: It has answered already, as a function that is not `async` does.
-    """
-    if not isawaitable(asked):
-        raise TypeError(f"{who} answered a {type(asked).__name__}, which cannot be awaited: write it with async def")
-    return await cast("Awaitable[object]", asked)

@@ -37,7 +37,7 @@ from dshcore.tools.events import (
     ToolOutcome,
 )
 from dshcore.tools.executions import ToolCallRequest, ToolExecution, ToolRun
-from dshcore.tools.permission import answer_of, denial_of, guard_denial
+from dshcore.tools.permission import denial_of, guard_denial
 from dshcore.tools.results import (
     ABORTED,
     ABORTED_BEFORE_DISPATCH,
@@ -146,7 +146,7 @@ class PendingCall:
 
         try:
             answer = self._ctx.waterfall(TOOLS_PRE_EXECUTE, self.execution, allow, to=self._to)
-            decision = await answer_of(answer, "a listener of tools/pre-execute")
+            decision = await eager.answer_of(answer, "a listener of tools/pre-execute")
             denial = await denial_of(decision, self.execution, self._call.signal, self._ctx.get(APPROVAL))
             if denial is None:  # after a grant as well: PIPE-PRE-04
                 denial = guard_denial(self._tools.guards(self._scope), self.execution)
@@ -177,7 +177,7 @@ class PendingCall:
         self._is_around = True
         try:
             answer = self._ctx.waterfall(TOOLS_EXECUTE, self.execution, self._run_body, to=self._to)
-            result = self._adopt(await answer_of(answer, "a listener of tools/execute"))
+            result = self._adopt(await eager.answer_of(answer, "a listener of tools/execute"))
         except BaseException as error:
             if not is_contained(error):
                 raise
@@ -214,7 +214,7 @@ class PendingCall:
         self._body_invoked = True
         try:
             body = definition.execute(self._arguments, run)
-            value = await answer_of(body, f'the body of tool "{definition.name}"')
+            value = await eager.answer_of(body, f'the body of tool "{definition.name}"')
             result = self._completed(definition, value)
         except BaseException as error:
             if not is_contained(error):
@@ -289,7 +289,7 @@ class PendingCall:
 
         try:
             answer = self._ctx.waterfall(TOOLS_POST_EXECUTE, ToolOutcome(self.execution, result), accept, to=self._to)
-            decided = self._decided(result, await answer_of(answer, "a listener of tools/post-execute"))
+            decided = self._decided(result, await eager.answer_of(answer, "a listener of tools/post-execute"))
         except BaseException as error:
             if not is_contained(error):
                 raise

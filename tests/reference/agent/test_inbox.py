@@ -393,6 +393,11 @@ def test_message_without_id(world: World) -> None:
     agent = world.create()
     with pytest.raises(InboxError, match="a message needs a text as its id"):
         agent.inbox.append("next-turn", {"role": "user", "content": []})
+    with (
+        suppress_type_checks(),
+        pytest.raises(InboxError, match="a message is an object, not 'hello': make one by user"),
+    ):
+        agent.inject("hello")  # type: ignore[arg-type]
 
 
 def seeded(*splices: dict[str, Any]) -> list[dict[str, Any]]:

@@ -14,15 +14,16 @@ from dshcore.agent import (
     AGENT_SESSION_START,
     AGENTS,
     Agent,
+    AgentError,
     AgentOptions,
     CreateAgentOptions,
     NoFactory,
 )
-from dshcore.agent_loop import AGENT_LOOP, CreationAborted, LoopInactive, LoopMisconfigured
+from dshcore.agent_loop import AGENT_LOOP, ConfiguredAgent, CreationAborted, LoopInactive, LoopMisconfigured
 from dshcore.cancel_signal import CancelSignal
-from dshcore.context import Context, InactiveContext
+from dshcore.context import Context, InactiveContext, NoEventLoop
 from dshcore.session import SESSION_CREATED, SESSIONS, InvalidSeed, SessionExists
-from dshcore.spine import UnknownPart, compose
+from dshcore.spine import UnknownPart, compose, mount_loop
 from dshcore.system_prompt import SYSTEM_PROMPT
 from dshcore.tools import TOOLS
 
@@ -330,3 +331,31 @@ def test_synchronous_creation_that_is_closed(world: World, closing: str) -> None
     world.run(create)
     assert (occupied, world.registered()) == ([(True, True)], (False, False))
     assert world.take() == [*PUBLISHED[:2], "agent/disposed a", "session/disposed a"]
+
+
+def test_a_second_loop_is_refused(world: World) -> None:
+    """What is said is that there is one, and not what else would be there twice."""
+    with pytest.raises(AgentError, match="an agent factory is already registered"):
+        world.run(lambda: mount_loop(world.root))
+    world.create()
+
+
+def test_configured_agents_need_every_part_and_a_loop() -> None:
+    """They are not left out silently."""
+    configured = [ConfiguredAgent(id="a")]
+    with pytest.raises(UnknownPart, match="configured agents need every part: configure none, or keep agents"):
+        compose(without={"agents"}, agents=configured)
+    with pytest.raises(NoEventLoop):
+        compose(agents=configured)
+    with (
+        pytest.raises(UnknownPart, match="without is a set of parts, not a text"),
+        suppress_type_checks(),
+    ):
+        compose(without="loop")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("member", ["provider", "model"])
+def test_route_that_is_no_text(member: str) -> None:
+    """It is refused where it is written."""
+    with pytest.raises(AgentError, match=f"{member} must be a text, not 5"):
+        AgentOptions(**{member: 5})  # type: ignore[arg-type]

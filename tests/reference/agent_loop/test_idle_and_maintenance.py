@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.reference.world import USER, World, aborted, do, fail, hang, message, text, when
+from typeguard import suppress_type_checks
 
 from dshcore.agent import AGENT_STATUS, AgentBusy
 from dshcore.cancel_signal import CancelSignal
@@ -126,6 +127,15 @@ def test_second_activity_is_refused(world: World) -> None:
     with pytest.raises(AgentBusy):
         world.run(lambda: agent.run_maintenance(never))
     assert called == []
+
+
+def test_task_that_is_no_coroutine(world: World) -> None:
+    """It fails with a remedy, and the agent is idle again."""
+    agent = world.create()
+    with suppress_type_checks():
+        failure = world.start(lambda: agent.run_maintenance(lambda _: 5)).exception()  # type: ignore[arg-type, return-value]
+    assert "the maintenance task answered a int, which cannot be awaited: write it with async def" in str(failure)
+    assert world.start(agent.when_idle).exception() is None
 
 
 def test_task_without_a_loop_changes_nothing(world: World) -> None:
