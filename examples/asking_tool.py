@@ -75,7 +75,7 @@ async def unless_aborted(signal: CancelSignal, answer: Awaitable[str]) -> str:
         return await waiting
     except asyncio.CancelledError:
         if signal.aborted:  # not the program, but the call was cancelled
-            raise Aborted(signal.reason) from None
+            raise Aborted(signal) from None
         raise
     finally:
         leave()

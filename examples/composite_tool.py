@@ -52,8 +52,10 @@ def counting_tool(tools: ToolRegistry) -> ToolDefinition:
         """Counts the words of files."""
         counts: list[Count] = []
         for index, path in enumerate(paths):
-            inner = run.inner_call("read", {"path": path}, call_id=f"{run.call_id}.{index}")
-            result = await tools.execute(inner, run.scope)  # never fails: a failed call is a result as well
+            call_id = f"{run.call_id}.{index}"
+            result = await run.call_inner(
+                tools, "read", {"path": path}, call_id=call_id
+            )  # a failed call has one as well
             if result.is_error:
                 run.signal.raise_if_aborted()
                 continue  # what cannot be read has no words; the model sees which files were counted

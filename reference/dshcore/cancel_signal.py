@@ -16,14 +16,19 @@ class Aborted(DshError):
     """Work was given up because its signal was aborted.
 
     Args:
-        reason: The cause that the signal carries.
+        signal: The signal.
+
+    Attributes:
+        signal: The signal, which tells whose work it was.
+        reason: The cause that it carries.
     """
 
     default_code = "ABORTED"
 
-    def __init__(self, reason: object) -> None:
-        super().__init__(f"aborted: {reason!r}")
-        self.reason = reason
+    def __init__(self, signal: "CancelSignal") -> None:
+        super().__init__(f"aborted: {signal.reason!r}")
+        self.signal = signal
+        self.reason = signal.reason
 
 
 class CancelSignal:
@@ -99,7 +104,7 @@ class CancelSignal:
             Aborted: With the cause.
         """
         if self._aborted:
-            raise Aborted(self._reason)
+            raise Aborted(self)
 
     def __repr__(self) -> str:
         return f"<CancelSignal aborted: {self._reason!r}>" if self._aborted else "<CancelSignal live>"

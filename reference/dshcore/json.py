@@ -198,7 +198,7 @@ def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
 
 def is_array(value: object) -> TypeGuard[Sequence[Any]]:
     """Return whether a JSON value is an array, however it is held."""
-    return isinstance(value, Sequence) and not isinstance(value, str)
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview | range)
 
 
 def is_text(value: object) -> TypeGuard[str]:

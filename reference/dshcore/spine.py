@@ -19,6 +19,7 @@ from dshcore.context import Context, require_loop
 from dshcore.errors import DshError
 from dshcore.llm import LLM, LlmRuntime
 from dshcore.session import SESSIONS, SessionStore, enforce_invariants
+from dshcore.settings import SETTINGS, MemorySettings
 from dshcore.system_prompt import SYSTEM_PROMPT, AssembleContext, PromptOptions, SystemPrompt, ToolOffer
 from dshcore.tools import TOOLS, ToolRegistry
 
@@ -123,6 +124,13 @@ def mount_prompt(root: Context, prompt: PromptOptions | None = None) -> Context:
     """Mount the assembly of prompts; see `compose`."""
     own = root.open(name="systemPrompt")
     own.provide(SYSTEM_PROMPT, SystemPrompt(own, prompt))
+    return own
+
+
+def mount_settings(root: Context) -> Context:
+    """Mount settings that are kept in memory. They are no part of a composition: a host has its own, or these."""
+    own = root.open(name="settings")
+    own.provide(SETTINGS, MemorySettings(own))
     return own
 
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -70,7 +70,7 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
     def __post_init__(self) -> None:
         for name, value in (("provider", self.provider), ("model", self.model)):
-            if not isinstance(value, str | UnsetType):
+            if not isinstance(cast("object", value), str | UnsetType):
                 raise AgentError(f"{name} must be a text, not {value!r}: leave it out where nothing is chosen yet")
 
 

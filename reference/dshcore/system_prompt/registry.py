@@ -19,7 +19,7 @@ from dshcore.system_prompt.assembly import (
 )
 from dshcore.system_prompt.errors import DuplicateContribution, InvalidContribution, PromptError, quoted
 from dshcore.system_prompt.rendering import VARIABLE_NAME
-from dshcore.system_prompt.tool_order import ToolProvider, check_order, collect
+from dshcore.system_prompt.tool_order import ToolProvider, check_order, collect, offer_of
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class PromptOptions:
 class _Contribution:
     """A section or a context."""
 
-    kind: "_Kind"
+    kind: _Kind
     name: str
     order: float
     text: str | TextProvider
@@ -103,7 +103,7 @@ class SystemPrompt:
         if options.tool_order is not None:
             check_order(options.tool_order)
         self._ctx = ctx
-        self._tool_order = options.tool_order
+        self._tool_order = None if options.tool_order is None else tuple(options.tool_order)  # as it was checked
         self._layers = Layers(_Layer, self._announce)
         # its own sections belong to its own context, and are in no scope (TRACE-OWNER-03)
         if options.include_harness_identity:
@@ -139,13 +139,33 @@ class SystemPrompt:
         return self._file(owner, "section", name, lambda layer: layer.sections, contribution)
 
     def context(self, owner: Context, name: str, order: float, text: str | TextProvider) -> Disposer:
-        """Contribute a runtime context. Arguments and errors are those of `section`."""
+        """Contribute a runtime context.
+
+        Args:
+            owner: Whose contribution it is.
+            name: Its name, once per layer; the nearest layer counts.
+            order: Where it stands; equal ones in the order of registration.
+            text: Its text, or what answers it for each prompt.
+
+        Raises:
+            InvalidContribution: The order is no finite number, or the text neither a text nor a provider of one.
+            DuplicateContribution: The name is taken.
+            InactiveContext: The owner is inactive.
+
+        Spec:
+            PROMPT-SEC-04, PROMPT-CTX-01
+        """
         contribution = _Contribution("context", name, order, text)
         _check(contribution)
         return self._file(owner, "context", name, lambda layer: layer.contexts, contribution)
 
     def variable(self, owner: Context, name: str, provider: VariableProvider) -> Disposer:
         """Contribute a variable, which sections and contexts refer to.
+
+        Args:
+            owner: Whose contribution it is.
+            name: What they refer to it by, once per layer; the nearest layer counts.
+            provider: Answers its value for each prompt; none where it has none.
 
         Raises:
             InvalidContribution: No variable can have this name, or the provider is none.
@@ -155,7 +175,7 @@ class SystemPrompt:
         Spec:
             PROMPT-VAR-01, PROMPT-SEC-04
         """
-        if VARIABLE_NAME.fullmatch(name) is None:
+        if not isinstance(cast("object", name), str) or VARIABLE_NAME.fullmatch(name) is None:
             raise InvalidContribution(f'invalid prompt variable name "{name}" (must match /^{VARIABLE_NAME.pattern}$/)')
         if not callable(provider):
             raise InvalidContribution(
@@ -164,17 +184,39 @@ class SystemPrompt:
         return self._file(owner, "variable", name, lambda layer: layer.variables, provider)
 
     def tools(self, owner: Context, provider: ToolProvider) -> Disposer:
-        """Contribute tools; providers never shadow each other (PROMPT-SCOPE-03)."""
+        """Contribute tools; providers never shadow each other (PROMPT-SCOPE-03).
+
+        Args:
+            owner: Whose contribution it is.
+            provider: Answers, for each prompt, which tools are on offer.
+
+        Raises:
+            InvalidContribution: The provider is none.
+            InactiveContext: The owner is inactive.
+        """
+        if not callable(provider):
+            raise InvalidContribution(
+                f"a prompt tool provider answers a ToolOffer when it is called; {provider!r} cannot be"
+            )
         return self._layers.register(owner, lambda layer: layer.tools.append(provider), label="prompt tool provider")
 
     def suppress_contexts(self, owner: Context) -> Disposer:
-        """Let prompts have no runtime context, until the last suppressor is gone (PROMPT-CTX-03)."""
+        """Let prompts have no runtime context, until the last suppressor is gone (PROMPT-CTX-03).
+
+        Args:
+            owner: Whose wish it is.
+
+        Raises:
+            InactiveContext: The owner is inactive.
+        """
         return self._layers.register(owner, lambda layer: layer.suppressors.append(None), label="context suppressor")
 
     # --- assembly ----------------------------------------------------------------------------------------------------
 
     async def assemble(self, context: AssembleContext | None = None) -> Assembly:
         """Assemble a prompt. Everything up to the first listener that waits happens before this first suspends.
+
+        As with any coroutine, the call is the `await`: nothing is evaluated before it (R-45).
 
         Args:
             context: For whom; by default for nobody in particular.
@@ -204,7 +246,7 @@ class SystemPrompt:
         sections = self._ordered(scope, lambda layer: layer.sections)
         contexts = [] if suppressed else self._ordered(scope, lambda layer: layer.contexts)
         providers = [provider for layer in self._layers.visible(scope) for provider in layer.tools]
-        offers = [provider(context) for provider in providers]
+        offers = [offer_of(provider, context) for provider in providers]
         complete = [at for at, section in enumerate(sections) if section.complete is True]
         if len(complete) > 1:
             names = quoted(sections[at].name for at in complete)
@@ -224,7 +266,7 @@ class SystemPrompt:
         answer = self._ctx.waterfall(
             SYSTEM_PROMPT_ASSEMBLE, assembling, as_it_is, to=scope_target(self._ctx.receiver(SYSTEM_PROMPT), scope)
         )
-        assembled = cast("object", await answer)
+        assembled = await eager.answer_of(answer, "a listener of system-prompt/assemble")
         if not isinstance(assembled, Assembly):
             raise PromptError(f"system-prompt/assemble was answered with {assembled!r}: answer an Assembly")
         if complete or suppressed:
@@ -261,6 +303,8 @@ SYSTEM_PROMPT: Final = ServiceKey[SystemPrompt]("systemPrompt")
 
 
 def _check(contribution: _Contribution) -> None:
+    if not isinstance(cast("object", contribution.name), str):
+        raise InvalidContribution(f"the name of a prompt {contribution.kind} is a text, not {contribution.name!r}")
     what = f'prompt {contribution.kind} "{contribution.name}"'
     if not is_finite(contribution.order):
         raise InvalidContribution(f"{what} order must be a finite number")

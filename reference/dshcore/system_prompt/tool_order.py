@@ -3,11 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
+from dshcore import eager
 from dshcore.json import Json, JsonObject, freeze, is_array
 from dshcore.system_prompt.assembly import AssembleContext
-from dshcore.system_prompt.errors import InvalidToolOrder
+from dshcore.system_prompt.errors import InvalidContribution, InvalidToolOrder
+
+_MEMBERS: Final = ("name", "description", "parameters")
 
 UNLISTED: Final = "<unlisted-tools>"
 """Stands in an order for all tools that it does not list."""
@@ -50,6 +53,30 @@ def check_order(order: Sequence[str]) -> None:
         )
 
 
+def offer_of(provider: ToolProvider, context: AssembleContext) -> ToolOffer:
+    """Ask a provider what it offers for one prompt.
+
+    Args:
+        provider: Is asked.
+        context: For whom the prompt is.
+
+    Raises:
+        InvalidContribution: It answers no offer, or one of a tool that lacks what a prompt says of it.
+        Exception: What the provider raised.
+    """
+    offer = cast("object", provider(context))
+    if not isinstance(offer, ToolOffer):
+        eager.discard(offer)
+        raise InvalidContribution(f"the prompt tool provider {provider!r} answered {offer!r}: a ToolOffer is due")
+    for schema in offer.schemas:
+        lacking = [member for member in _MEMBERS if member not in schema]
+        if lacking:
+            raise InvalidContribution(
+                f"prompt tool provider {provider!r} offers a tool without {lacking[0]!r}: {schema!r}"
+            )
+    return offer
+
+
 def collect(offers: Sequence[ToolOffer], order: Sequence[str] | None) -> list[JsonObject]:
     """Answer the tools of all offers, in the order of the prompt.
 
@@ -64,9 +91,7 @@ def collect(offers: Sequence[ToolOffer], order: Sequence[str] | None) -> list[Js
         PROMPT-TOOL-01, PROMPT-TOOL-02, PROMPT-TOOL-04, PROMPT-TOOL-05, PROMPT-TOOL-06
     """
     tools = [  # PROMPT-TOOL-06, PROMPT-SEC-06: a deep copy, which nobody can change
-        freeze({name: schema[name] for name in ("name", "description", "parameters")})
-        for offer in offers
-        for schema in offer.schemas
+        freeze({name: schema[name] for name in _MEMBERS}) for offer in offers for schema in offer.schemas
     ]
     if any(tool["name"] == UNLISTED for tool in tools):
         raise InvalidToolOrder(

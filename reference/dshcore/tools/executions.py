@@ -1,8 +1,8 @@
 """One call of a tool: what asks for it, what every stage sees of it, and what its body can do besides."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from msgspec import UnsetType
 
@@ -10,7 +10,15 @@ from dshcore.agent import Agent
 from dshcore.cancel_signal import CancelSignal
 from dshcore.json import Json
 from dshcore.tools.errors import FrozenExecution
-from dshcore.tools.results import checked_context
+from dshcore.tools.results import ToolResult, checked_context
+
+
+class Executes(Protocol):
+    """Executes calls: the registry of tools."""
+
+    def execute(self, call: "ToolCallRequest", scope: object | None = None) -> Awaitable[ToolResult]:
+        """Call a tool; see `ToolRegistry.execute`."""
+        ...
 
 
 class ToolToken:
@@ -120,6 +128,8 @@ class ToolExecution:
                 f"cannot set {name} of a tool execution: only a listener of tools/execute may replace something, "
                 "and only the signal"
             )
+        if not isinstance(value, CancelSignal):
+            raise TypeError(f"the signal of a tool execution is a CancelSignal, not {value!r}: replace it by one")
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -186,9 +196,10 @@ class ToolRun(ToolExecution):
         self._conclude()
 
     def inner_call(self, name: str, arguments: object, *, call_id: str) -> ToolCallRequest:
-        """Write a call of another tool that serves this one; the registry executes it, for the scope of this one.
+        """Write a call of another tool that serves this one; the registry executes it, for the scope that it is given.
 
-        It stops when this one is asked to. What it comes to is what the body makes of it.
+        It stops when this one is asked to. Nothing is inferred of its scope: `call_inner` executes it for that of this
+        call, whose restrictions, guards and policy then hold.
 
         Args:
             name: The tool.
@@ -206,3 +217,20 @@ class ToolRun(ToolExecution):
             root_call_id=self.root_call_id,
             parent=self.token,
         )
+
+    def call_inner(self, tools: Executes, name: str, arguments: object, *, call_id: str) -> Awaitable[ToolResult]:
+        """Call another tool for this call, in its scope: its restrictions, guards and policy hold.
+
+        Args:
+            tools: The registry.
+            name: The tool.
+            arguments: Any JSON.
+            call_id: Tells it from the other calls of this body.
+
+        Returns:
+            The result, when it is awaited; a failed call has one as well.
+
+        Spec:
+            PIPE-NEST-01, PIPE-ID-02
+        """
+        return tools.execute(self.inner_call(name, arguments, call_id=call_id), self.scope)

@@ -8,6 +8,7 @@ No failure of a listener, body, renderer or finalizer leaves the pipeline: each 
 is the cancellation of its task by the host.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from reprlib import repr as shortened
@@ -18,6 +19,7 @@ from msgspec import UNSET, UnsetType
 from dshcore import eager
 from dshcore.cancel_signal import Aborted, CancelSignal
 from dshcore.context import Context, Receiver
+from dshcore.errors import DshError, describe
 from dshcore.host import is_contained
 from dshcore.json import Json, NotJson, freeze, is_array, is_object
 from dshcore.tools.approval import APPROVAL
@@ -55,6 +57,7 @@ from dshcore.tools.results import (
 )
 from dshcore.tools.visibility import Guard
 
+_log: Final = logging.getLogger(__name__)
 _BLOCKED: Final = "tool result blocked by post-execute policy"
 
 
@@ -82,6 +85,7 @@ class PendingCall:
         ctx: Where its events are dispatched.
         call: What was asked for.
         scope: For whom.
+        to: Who hears of it.
 
     Spec:
         PIPE-ORDER-01, PIPE-ORDER-02, PIPE-ORDER-03, PIPE-ORDER-04, PIPE-ORDER-08, PIPE-ARGS-01, PIPE-ARGS-02,
@@ -122,7 +126,11 @@ class PendingCall:
         return self._result is not None
 
     async def run(self) -> ToolResult:
-        """Pass all parts; answer the result."""
+        """Pass all parts; answer the result.
+
+        Cancellation:
+            As in the part that is being passed.
+        """
         await self.prepare()
         await self.dispatch()
         return await self.finish()
@@ -181,7 +189,7 @@ class PendingCall:
         except BaseException as error:
             if not is_contained(error):
                 raise
-            self._settle(self._failure(error), needs_post=False)
+            self._settle(self._failure(error, self.execution.signal), needs_post=False)
             return
         finally:
             self._is_around = False
@@ -219,7 +227,7 @@ class PendingCall:
         except BaseException as error:
             if not is_contained(error):
                 raise
-            return self._failure(error)
+            return self._failure(error, own, signal)
         finally:
             release()
         return ABORTED if _any_aborted(call.signal, own) else result
@@ -274,6 +282,9 @@ class PendingCall:
 
     async def finish(self) -> ToolResult:
         """Ask the policy about the result, let the tool finalize its content, tell the observers; answer it.
+
+        Cancellation:
+            Delivered to the listener that is being awaited; the call then has no result, and nobody is told.
 
         Spec:
             PIPE-ORDER-04, PIPE-POST-05, PIPE-CTX-03, PIPE-CANCEL-07, PIPE-CANCEL-08, PIPE-CANCEL-10
@@ -402,17 +413,23 @@ class PendingCall:
     def _conclude(self) -> None:
         self._concluded = True
 
-    def _failure(self, error: BaseException) -> ToolFailure:
+    def _failure(self, error: BaseException, *given: CancelSignal) -> ToolFailure:
         """Answer what the call comes to when something was raised.
 
-        Whoever gave up because of the call's own signal tells of the abort, whose cause does not show.
+        Whoever gave up because of a signal that was given for the call tells of the abort, whose cause does not show.
+
+        Args:
+            error: What was raised.
+            given: The signals that were given beside the caller's.
 
         Spec:
-            PIPE-CANCEL-08
+            PIPE-CANCEL-08, PIPE-CANCEL-11
         """
-        signals = (self._call.signal, self.execution.signal)
-        if isinstance(error, Aborted) and any(each.aborted and each.reason is error.reason for each in signals):
+        if isinstance(error, Aborted) and any(error.signal is each for each in (self._call.signal, *given)):
             return self._abortion()
+        if not isinstance(error, DshError):  # the result names the error, and only the log can show where it was raised
+            name, call_id = self.execution.name, self.execution.call_id
+            _log.info('tool "%s" (%s): %s', name, call_id, describe(error), exc_info=error)
         return failure_of(error)
 
     def _abortion(self) -> ToolFailure:

@@ -10,10 +10,9 @@ from tests.reference.world import World, cut, do, finish, message, stream, text
 from dshcore.agent import AGENT_PRE_STEP, AgentPreStep
 from dshcore.agent_loop import LoopMisconfigured
 from dshcore.agent_loop.scheduling import calls_of, parse_arguments
-from dshcore.context import Context
 from dshcore.events import Layer, Next
-from dshcore.json import JsonObject, freeze
-from dshcore.settings import SETTINGS, SETTINGS_PROPOSED, SettingsProposed
+from dshcore.json import freeze
+from dshcore.settings import SETTINGS, MemorySettings
 from dshcore.tools import (
     TOOLS_PRE_EXECUTE,
     TOOLS_RESULT,
@@ -411,24 +410,6 @@ def test_a_ceiling_before_owes_no_answer_to_a_call(world: World, tools: Toolbox)
     assert len(world.model.requests) == 2
 
 
-class Stored:
-    """Settings that a test writes."""
-
-    def __init__(self, root: Context) -> None:
-        self._root = root
-        self._sections: dict[str, JsonObject] = {}
-
-    def write(self, value: dict[str, Any] | None, section: str = "agent-loop") -> None:
-        if value is None:
-            self._sections.pop(section, None)
-            return
-        self._root.emit(SETTINGS_PROPOSED, SettingsProposed(section, freeze(value)))
-        self._sections[section] = freeze(value)
-
-    def read(self, section: str) -> JsonObject | None:
-        return self._sections.get(section)
-
-
 def test_cap_of_the_settings() -> None:
     """It is read for each answer; what is invalid is refused, and the last one stays in force (CONF-PAR-02)."""
     world = World(max_parallel_tool_calls=2)
@@ -436,7 +417,7 @@ def test_cap_of_the_settings() -> None:
     tools = Toolbox(world)
     tools.add_held()
     provider = world.root.open(name="settings")
-    settings = Stored(world.root)
+    settings = MemorySettings(world.root)
 
     def running() -> int:
         """How many of three calls of one answer run at once."""
@@ -450,20 +431,20 @@ def test_cap_of_the_settings() -> None:
     seen = [running()]
     world.run(lambda: provider.provide(SETTINGS, settings))
     seen.append(running())
-    settings.write({"maxParallelToolCalls": 1})
+    settings.write("agent-loop", {"maxParallelToolCalls": 1})
     seen.append(running())
     for bad in ({"maxParallelToolCalls": 0}, {"maxParallelToolCalls": "3"}, {"other": 1}):
         with pytest.raises(LoopMisconfigured):
-            settings.write(bad)
-    settings.write({"maxParallelToolCalls": 0}, section="of somebody else")
+            settings.write("agent-loop", bad)
+    settings.write("of somebody else", {"maxParallelToolCalls": 0})
     seen.append(running())
-    settings.write({})
+    settings.write("agent-loop", {})
     seen.append(running())
-    settings.write({"maxParallelToolCalls": 3})
+    settings.write("agent-loop", {"maxParallelToolCalls": 3})
     seen.append(running())
-    settings.write(None)
+    settings.write("agent-loop", None)
     seen.append(running())
-    settings.write({"maxParallelToolCalls": 3})
+    settings.write("agent-loop", {"maxParallelToolCalls": 3})
     world.run(provider.dispose)
     seen.append(running())
     assert seen == [2, 2, 1, 1, 2, 3, 2, 2]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from dshcore.cancel_signal import Aborted
+from dshcore.cancel_signal import Aborted, CancelSignal
 from dshcore.errors import DshError
 from dshcore.llm import InvalidLlmError, LlmError, turn_failure
 from dshcore.llm.failures import normalise
@@ -18,6 +18,12 @@ class _Foreign(Exception):
         super().__init__(message)
         self.code = code
         self.failure = failure
+
+
+def _given_up(reason: str) -> Aborted:
+    signal = CancelSignal()
+    signal.abort(reason)
+    return Aborted(signal)
 
 
 class _Trap(Exception):
@@ -144,7 +150,7 @@ def test_facts_of_no_failure_are_refused(facts: Any, refusal: str) -> None:
         (_Foreign("outer", "ECONN"), {"message": "outer", "code": "UNKNOWN"}),
         (_Harness("m"), {"message": "m", "code": "HARNESS"}),
         (_Harness("m", code=""), {"message": "m", "code": "UNKNOWN"}),
-        (Aborted("why"), {"message": "aborted: 'why'", "code": "ABORTED"}),
+        (_given_up("why"), {"message": "aborted: 'why'", "code": "ABORTED"}),
         (ValueError(), {"message": "LLM adapter failed", "code": "UNKNOWN"}),
         (_Trap(), {"message": "LLM adapter failed", "code": "UNKNOWN"}),
         (asyncio.CancelledError(), {"message": "LLM adapter failed", "code": "UNKNOWN"}),

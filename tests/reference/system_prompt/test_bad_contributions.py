@@ -49,6 +49,9 @@ async def _late(_: object) -> str:
         ),
         (lambda p, o: p.section(o, "s", 10**400, "x"), 'prompt section "s" order must be a finite number'),
         (lambda p, o: p.context(o, "c", "1", "x"), 'prompt context "c" order must be a finite number'),
+        (lambda p, o: p.section(o, 5, 1, "x"), "the name of a prompt section is a text, not 5"),
+        (lambda p, o: p.variable(o, 5, lambda _: "x"), 'invalid prompt variable name "5"'),
+        (lambda p, o: p.tools(o, "x"), "a prompt tool provider answers a ToolOffer when it is called; 'x' cannot be"),
     ],
 )
 def test_what_is_wrong_from_the_start_is_refused(
@@ -71,6 +74,9 @@ def test_what_is_wrong_from_the_start_is_refused(
         (lambda p, o: p.context(o, "c", 1, lambda _: 5), 'the provider of prompt context "c" answered 5: a text'),
         (lambda p, o: p.variable(o, "v", lambda _: 5), 'the provider of prompt variable "v" answered 5: a text is due'),
         (lambda p, o: p.variable(o, "v", _late), 'the provider of prompt variable "v" answered <coroutine'),
+        (lambda p, o: p.tools(o, _late), "the prompt tool provider <function _late .* answered <coroutine"),
+        (lambda p, o: p.tools(o, lambda _: []), r"answered \[\]: a ToolOffer is due"),
+        (lambda p, o: p.tools(o, lambda _: ToolOffer([{"name": "t"}])), "offers a tool without 'description'"),
     ],
 )
 def test_what_a_provider_answers_wrongly_fails_the_assembly(
@@ -96,6 +102,24 @@ def test_options_are_checked_when_the_application_is_composed(
     """And not with the first prompt (PROMPT-TOOL-03)."""
     with pytest.raises(error, match=text):
         compose(prompt=PromptOptions(**options))
+
+
+def test_an_order_is_kept_as_it_was_checked(world: World) -> None:
+    """What is done to the list afterwards changes nothing (PROMPT-TOOL-03)."""
+    order = ["b", "<unlisted-tools>"]
+    prompts = SystemPrompt(world.root.open(name="other"), PromptOptions(tool_order=order))
+    order.clear()
+    schemas: list[dict[str, Any]] = [{"name": name, "description": "", "parameters": {}} for name in "ab"]
+    world.run(lambda: prompts.tools(world.root, lambda _: ToolOffer(schemas)))
+    assembling = world.start(prompts.assemble)
+    assert [tool["name"] for tool in assembling.result().tools] == ["b", "a"]
+
+
+def test_a_listener_that_is_not_async_is_named(world: World) -> None:
+    """With what to write."""
+    world.root.on(SYSTEM_PROMPT_ASSEMBLE, lambda assembling, _: assembling.assembly)  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match="a listener of system-prompt/assemble answered a Assembly, which cannot be"):
+        assemble(world)
 
 
 # --- the listener's own object ---------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.reference.toolbox import ABORTED, BEFORE, Toolbox, error_of, raising, shown
 from tests.reference.world import World
+from typeguard import suppress_type_checks
 
 from dshcore.cancel_signal import CancelSignal
 from dshcore.events import Next
@@ -17,6 +18,7 @@ from dshcore.tools import (
     ErrorInfo,
     ToolCallRequest,
     ToolExecution,
+    ToolOutcome,
     ToolOutput,
     ToolRun,
 )
@@ -95,6 +97,54 @@ def test_an_abort_of_somebody_elses_signal_is_a_failure(
         world.root.on(event, give_up)
     wanted = ErrorFacts("aborted: 'a deadline of its own'", ErrorInfo("Aborted", "ABORTED"))
     assert error_of(tools.execute(signal=signal)) == wanted
+
+
+@pytest.mark.parametrize("event", [None, TOOLS_PRE_EXECUTE, TOOLS_POST_EXECUTE])
+def test_signals_are_not_told_apart_by_their_reasons(world: World, tools: Toolbox, event: Any) -> None:
+    """Two calls cancelled for the same reason have two aborts (PIPE-CANCEL-11)."""
+    signal = CancelSignal()
+
+    def give_up(*_: object) -> Any:
+        signal.abort("why")
+        aborted_signal("why").raise_if_aborted()
+
+    tools.add("t", give_up if event is None else None)
+    if event is not None:
+        world.root.on(event, give_up)
+    assert error_of(tools.execute(signal=signal)).message == "aborted: 'why'"
+
+
+def test_behind_the_wrappers_the_callers_signal_alone_counts(world: World, tools: Toolbox) -> None:
+    """One that a wrapper left in place is nobody's any more (PIPE-CANCEL-11)."""
+    budget = aborted_signal("too long")
+
+    async def wrapper(execution: ToolExecution, proceed: Next[Any]) -> Any:
+        result = await proceed()
+        execution.signal = budget
+        return result
+
+    async def policy(outcome: ToolOutcome, _: Next[Any]) -> Any:
+        outcome.execution.signal.raise_if_aborted()
+
+    tools.add("t")
+    world.root.on(TOOLS_EXECUTE, wrapper)
+    world.root.on(TOOLS_POST_EXECUTE, policy)
+    assert error_of(tools.execute()).message == "aborted: 'too long'"
+
+
+def test_a_signal_is_replaced_by_a_signal(world: World, tools: Toolbox) -> None:
+    """What is none is refused where it is assigned (PIPE-AROUND-01)."""
+
+    async def wrapper(execution: ToolExecution, proceed: Next[Any]) -> Any:
+        execution.signal = "stop"  # type: ignore[assignment]
+        return await proceed()
+
+    tools.add("t")
+    world.root.on(TOOLS_EXECUTE, wrapper)
+    with suppress_type_checks():
+        assert error_of(tools.execute()).message == (
+            "the signal of a tool execution is a CancelSignal, not 'stop': replace it by one"
+        )
 
 
 # --- cancellations that nobody ordered -------------------------------------------------------------------------------

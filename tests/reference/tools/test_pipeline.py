@@ -1,5 +1,6 @@
 """One call from its input to its one result: the stages, what they see, what a result is."""
 
+import logging
 from dataclasses import FrozenInstanceError
 from typing import Any, cast
 
@@ -367,4 +368,32 @@ def test_a_call_within_a_call(world: World, tools: Toolbox) -> None:
     assert [row for row in world.take() if row.startswith("tools/result")] == [
         "tools/result in ok",
         "tools/result out ok",
+    ]
+
+
+def test_an_inner_call_is_made_in_the_scope_of_the_outer_one(world: World, tools: Toolbox) -> None:
+    """What the agent may not call, its tools do not call for it (PIPE-NEST-01, RESTRICT-CHAIN-01)."""
+    agent = world.create()
+
+    async def outer(_: object, run: ToolRun) -> str:
+        result = await run.call_inner(tools.tools, "secret", {}, call_id="inner")
+        return result.error.message if result.is_error else "called"
+
+    tools.add("secret")
+    tools.add("t", outer)
+    world.run(lambda: tools.tools.restrict(agent.ctx, deny=["secret"]))
+    call = ToolCallRequest(call_id="c", name="t", arguments={}, signal=CancelSignal())
+    result = world.start(lambda: tools.tools.execute(call, agent)).result()
+    assert result.value == 'unknown tool "secret"'
+
+
+def test_where_an_unexpected_failure_was_raised_is_in_the_log(tools: Toolbox, caplog: pytest.LogCaptureFixture) -> None:
+    """The result has the error's text; an error with a code is an answer, and is not logged."""
+    caplog.set_level(logging.INFO, "dshcore")
+    tools.add("t", raising(KeyError("missing")))
+    tools.add("u", raising(DshError("no", code="NO")))
+    tools.execute("t")
+    tools.execute("u")
+    assert [(record.message, record.exc_info is not None) for record in caplog.records] == [
+        ("tool \"t\" (c): KeyError: 'missing'", True)
     ]

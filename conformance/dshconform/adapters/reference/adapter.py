@@ -20,7 +20,7 @@ HELLO: Final[JsonMap] = {
     "implementation": {"name": "dshcore", "version": dshconform.__version__, "language": "python"},
     "profiles": ["core", "session", "tools", "prompt", "llm", "context", "lifecycle", "reference"],
     "features": [
-        *("ticks", "values", "diagnostics", "refusal", "enforcement", "todos", "services", "approval"),
+        *("ticks", "values", "diagnostics", "refusal", "enforcement", "todos", "services", "approval", "settings"),
         *("sync-create", "identities", "stub-store"),
     ],
 }

@@ -308,7 +308,7 @@ class Call:
         if gate is None:
             return
         self.world.record({"on": "closed", "gate": gate.id, "why": "abort"})
-        failure = Fail(signal.reason if isinstance(signal.reason, Exception) else Aborted(signal.reason))
+        failure = Fail(signal.reason if isinstance(signal.reason, Exception) else Aborted(signal))
         if gate.stream is None:
             self.end(failure)
         else:

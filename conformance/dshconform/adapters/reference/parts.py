@@ -19,13 +19,14 @@ from dshcore.spine import (
     mount_loop,
     mount_prompt,
     mount_sessions,
+    mount_settings,
     mount_tools,
     offer_tools,
 )
 from dshcore.system_prompt import PromptOptions
 
 _CONFIG: Final = frozenset(
-    {"without", "bare", "maxParallelToolCalls", "prompt", "enforce", "agents", "identities", "persistence"}
+    {"without", "bare", "maxParallelToolCalls", "prompt", "enforce", "agents", "identities", "persistence", "settings"}
 )
 
 
@@ -57,6 +58,8 @@ class Parts:
         without = config.get("without", ())
         if not isinstance(without, Sequence) or not frozenset(PARTS).issuperset(without):
             raise Fault(f"world.open: config 'without' must list parts ({', '.join(sorted(PARTS))}), not {without!r}")
+        if config.get("settings") is True:
+            self.load("settings", config)
         for part in PARTS:
             persistence = config.get("persistence")
             if part == "loop" and isinstance(persistence, Mapping):
@@ -127,5 +130,6 @@ _MOUNTS: Final[Mapping[str, Callable[[World, Context, JsonMap], Context]]] = {
     "tools": lambda _, root, __: mount_tools(root),
     "agents": lambda _, root, __: mount_agents(root),
     "loop": _mount_loop,
+    "settings": lambda _, root, __: mount_settings(root),
     "persistence": _mount_persistence,
 }

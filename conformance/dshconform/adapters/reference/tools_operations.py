@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from dshconform.adapters.reference.commands import Arguments, Operation
-from dshconform.adapters.reference.endings import Kind
+from dshconform.adapters.reference.commands import Arguments, Operation, Started
+from dshconform.adapters.reference.endings import Answer, Fail, Kind, Settled
 from dshconform.adapters.reference.functions import SuiteFunction
 from dshconform.adapters.reference.tool_forms import ExecutionFields
 from dshconform.adapters.reference.world import World
 from dshcore.context import Context
+from dshcore.settings import SETTINGS, MemorySettings
 from dshcore.tools import (
     APPROVAL,
     TOOLS,
@@ -103,6 +104,16 @@ def validate(world: World, args: Arguments) -> list[str]:  # noqa: ARG001 - a sc
     return violations_of(cast("Any", args.raw("schema")), value, **root)
 
 
+def write_settings(world: World, args: Arguments) -> Started:
+    """Store a section of the settings, or clear it."""
+    settings = cast("MemorySettings", world.composition.root[SETTINGS])
+    try:
+        settings.write(args.text("section"), cast("Any", args.raw("value")))
+    except Exception as error:  # noqa: BLE001 - whatever refused it
+        return Started(Settled(Fail(error)))
+    return Started(Settled(Answer(None)))
+
+
 TOOLS_OPERATIONS: Final[Mapping[str, Operation]] = {
     "tool.restrict": Operation(restrict, ("as",), ("allow", "deny", "in")),
     "tool.guard": Operation(guard, ("as", "fn"), ("in",)),
@@ -111,8 +122,9 @@ TOOLS_OPERATIONS: Final[Mapping[str, Operation]] = {
     "schema.compile": Operation(compile_schema, ("what", "spec")),
     "schema.assert": Operation(assert_schema, ("what", "schema")),
     "schema.validate": Operation(validate, ("value",), ("schema", "root", "spec")),
+    "settings.write": Operation(write_settings, ("section", "value"), ("task",)),
 }
-"""Every operation of the tools beyond the core; there are no settings."""
+"""Every operation of the tools beyond the core."""
 
 
 def _context(world: World, args: Arguments) -> Context:
