@@ -154,6 +154,12 @@ ASSEMBLY_FAULTS: Final[tuple[Fault, ...]] = (
         edit(tool_order, "_known", ("if offer.known_names is None", "if True")),
     ),
     Fault(
+        "known-names-are-sorted-by-code-point",
+        "PROMPT-TOOL-04",
+        "The names that an order may list are sorted by code point.",
+        edit(tool_order, "collect", ("sorted(known, key=code_units)", "sorted(known)")),
+    ),
+    Fault(
         "reserved-name-without-an-order",
         "PROMPT-TOOL-05",
         "A tool may have the reserved name where no order is configured.",

@@ -63,6 +63,26 @@ TOOL_CONTRACT_FAULTS: Final[tuple[Fault, ...]] = (
         edit(PendingCall, "_decided", ("    if not isinstance(result, ToolSuccess):\n", "    if False:\n")),
     ),
     Fault(
+        "a-failed-result-is-looked-at-first",
+        "PIPE-POST-03",
+        "Of two things that are wrong with a decision the second is told.",
+        edit(
+            PendingCall,
+            "_decided",
+            ("    if content is not UNSET:\n", "    if content is not UNSET and isinstance(result, ToolSuccess):\n"),
+        ),
+    ),
+    Fault(
+        "aborted-wrapper-ran-the-body",
+        "PIPE-CANCEL-07",
+        "A wrapper's own success of an aborted call counts as one of the body.",
+        edit(
+            PendingCall,
+            "_unless_aborted",
+            ("replace(self._abortion(), ", "replace(ABORTED, "),
+        ),
+    ),
+    Fault(
         "failed-review-keeps-its-contexts",
         "PIPE-CTX-03",
         "What the body deferred is delivered although policy decided what cannot be.",

@@ -344,6 +344,12 @@ _RESTRICTIONS: Final[tuple[Fault, ...]] = (
         edit(visibility, "read_restriction", ("if name not in inherited]:", "if False]:")),
     ),
     Fault(
+        "known-tools-are-sorted-by-code-point",
+        "RESTRICT-ERR-02",
+        "The names that a restriction may have are sorted by code point.",
+        edit(visibility, "read_restriction", (", key=code_units", "")),
+    ),
+    Fault(
         "the-transport-is-unknown",
         "RESTRICT-ERR-03",
         "The reserved name is told as an unknown tool.",
