@@ -175,7 +175,7 @@ ASSEMBLY_FAULTS: Final[tuple[Fault, ...]] = (
         "internal-fields-are-offered",
         "PROMPT-TOOL-06",
         "Whatever a provider says of a tool is part of the schema.",
-        edit(tool_order, "collect", ('for name in ("name", "description", "parameters")', "for name in schema")),
+        edit(tool_order, "collect", ("for name in _MEMBERS", "for name in schema")),
     ),
     Fault(
         "texts-are-evaluated-as-registered",

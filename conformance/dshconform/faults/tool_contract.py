@@ -43,7 +43,7 @@ TOOL_CONTRACT_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             PendingCall,
             "dispatch",
-            ("self._settle(self._failure(error), needs_post=False)", "self._settle(self._failure(error))"),
+            (", needs_post=False)\n        return\n    finally", ")\n        return\n    finally"),
         ),
     ),
     Fault(

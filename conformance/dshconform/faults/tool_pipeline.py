@@ -153,7 +153,7 @@ _AROUND: Final[tuple[Fault, ...]] = (
         "bodies-throw-at-wrappers",
         "PIPE-AROUND-01",
         "What a body throws is thrown at the wrappers around it.",
-        edit(PendingCall, "_attempt_body", ("return self._failure(error)", "raise")),
+        edit(PendingCall, "_attempt_body", ("return self._failure(error, own, signal)", "raise")),
     ),
     Fault(
         "wrappers-write-the-content",
@@ -186,8 +186,8 @@ _AROUND: Final[tuple[Fault, ...]] = (
             PendingCall,
             "dispatch",
             (
-                "self._settle(self._failure(error), ",
-                "self._settle(self._made[-1] if self._made else self._failure(error), ",
+                "self._settle(self._failure(error, ",
+                "self._settle(self._made[-1] if self._made else self._failure(error, ",
             ),
         ),
     ),

@@ -309,7 +309,7 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         "value-of-a-task-is-lost",
         "MAINT-RES-01",
         "The awaitable of a maintenance task carries no value.",
-        edit(DrivenAgent, "_maintain", ("return await", "await")),
+        edit(DrivenAgent, "_maintain", ("return cast(", "cast(")),
     ),
     Fault(
         "failure-of-a-task-is-another",
@@ -409,9 +409,10 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
             DrivenAgent,
             "_maintain",
             (
-                "        return await task(signal)\n    finally:\n",
-                "        value = await task(signal)\n    except ZeroDivisionError:\n        raise\n    else:\n",
+                "        return cast(",
+                "        value = cast(",
             ),
+            ("    finally:\n", "    except ZeroDivisionError:\n        raise\n    else:\n"),
             ("        self.settle()", "        self.settle()\n        return value"),
         ),
     ),
