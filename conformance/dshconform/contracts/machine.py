@@ -38,6 +38,9 @@ FULL_COLLECTION: Final = 64
 FAILURES: Final = 5
 """Different failures that one run of a machine reports, at most."""
 
+_NAMED: Final = 5
+"""Cells that a sentence names, at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class MachineCheck:
@@ -93,8 +96,11 @@ class MachineCheck:
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
+        outcome.grid = dict.fromkeys(self.model_type.cells, 0)
         with _collecting_between_worlds() as collect:
             self._run(context, outcome, collect)
+        if not outcome.failures and not outcome.stopped:
+            outcome.suite_fault = self._missed(outcome.grid)
         if outcome.failures:
             blamed = {clause for failure in outcome.failures for clause in failure.difference.clauses}
             for clause in self.clauses:
@@ -102,7 +108,7 @@ class MachineCheck:
                     outcome.not_run[clause] = f"behind the differences that {self.name} found"
 
     def _run(self, context: RunContext, outcome: Outcome, collect: Callable[[int], None]) -> None:
-        prologues = self.model_type().prologues()
+        prologues = self.model(context.ledger).prologues()
         for index in range(self.worlds(context.examples)):
             goes_on = self._judge(context, index, prologues[index] if index < len(prologues) else [], outcome)
             context.link.call("world.close")
@@ -118,6 +124,8 @@ class MachineCheck:
             self.perform(example, context, index, prologue)
         finally:
             outcome.count(example.world)
+            for cell, times in example.visits.items():
+                outcome.grid[cell] = outcome.grid.get(cell, 0) + times
         difference = example.difference
         if difference is None:
             return True
@@ -129,6 +137,15 @@ class MachineCheck:
         outcome.failures.append(self._told(example, difference, found=len(example.performed)))  # if it ends here
         outcome.failures[-1] = self._failure(example, difference, context)
         return bool(example.performed) and len(outcome.failures) < FAILURES
+
+    def _missed(self, grid: Mapping[str, int]) -> str | None:
+        """What a run should have visited and did not, or should not have and did: the prologues reach each cell."""
+        known = self.model_type.cells
+        strays = [cell for cell in grid if cell not in known]
+        if strays:
+            return f"{self.name} visited cells that are not in its grid: {_some(strays)}"
+        missed = [cell for cell in known if not grid[cell]] if self.every_prologue else []
+        return f"no example of {self.name} visited {_some(missed)}" if missed else None
 
     def model(self, ledger: Ledger) -> Model:
         """A model in its first state, following the variants that the ledger lists."""
@@ -232,6 +249,10 @@ def _collecting_between_worlds() -> Iterator[Callable[[int], None]]:
 
 def _collect(generation: int) -> None:
     gc.collect(generation)
+
+
+def _some(cells: Sequence[str]) -> str:
+    return "; ".join(cells[:_NAMED]) + (f"; and {len(cells) - _NAMED} more" if len(cells) > _NAMED else "")
 
 
 def _blames_alike(one: Difference, other: Difference) -> bool:
