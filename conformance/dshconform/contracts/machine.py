@@ -5,7 +5,8 @@ model reads its choices off them. Hypothesis could draw the bytes: 0.3 ms for an
 example costs. But its shrinker is not used (it stalls at three times the length that `minimise` reaches), nor its
 database, its health checks or its strategies; and what it draws for a seed changes from release to release, while a
 printed seed must lead to the same report wherever it is tried. Rare states are reached by the model's prologues, not
-by luck; that each example has a habit of its own (`inbox_choice`) takes the place of Hypothesis's swarming.
+by luck; that each example has a habit of its own (`inbox_choice`) takes the place of Hypothesis's swarming, and
+`targeting` that of its `target()`.
 """
 
 import gc
@@ -18,7 +19,7 @@ from typing import Final
 from dshconform.contracts.minimise import minimise
 from dshconform.contracts.model import Model
 from dshconform.contracts.replay import Example, replay_commands
-from dshconform.contracts.source import Source
+from dshconform.contracts.targeting import Targeted
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.check import Failure, Outcome, RunContext
 from dshconform.running.ledger import Ledger
@@ -26,8 +27,8 @@ from dshconform.scenarios.macros import shorten
 from dshconform.trace.compare import NO_ROWS, Alignment
 from dshconform.trace.pattern import Difference
 
-BYTES: Final = 400
-"""Choices of one example; a command takes about five."""
+BYTES: Final = 600
+"""Choices of one example; a command takes three to eight."""
 
 REPLAYS: Final = 400
 """Worlds that minimising one failure may open."""
@@ -169,15 +170,16 @@ class MachineCheck:
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
-        bytes_of = random.Random(f"{context.seed}/{self.contract}/{index}")  # noqa: S311 - no secret
-        source = Source(bytes_of.randbytes(BYTES))
+        chance = random.Random(f"{context.seed}/{self.contract}/{index}")  # noqa: S311 - no secret
+        targeted = Targeted(example.model, example.visits, chance, BYTES)
         if not example.open():
             return
         for command in prologue:
             if example.model.legal(command) and not example.perform(command):
                 return
         for _ in range(self.commands):
-            if source.exhausted or not example.perform(example.model.propose(source)):
+            chosen = targeted.next()
+            if chosen is None or not example.perform(chosen):
                 return
 
     def _failure(self, example: Example, difference: Difference, context: RunContext) -> Failure:

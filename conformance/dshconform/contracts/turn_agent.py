@@ -46,6 +46,13 @@ class TurnAgent(AbstractAgent):
     retried: bool = False
     faulty: set[str] = field(default_factory=set)
 
+    def copy(self) -> "TurnAgent":
+        """An agent to try calls on; what `settle` alone changes is shared with this one."""
+        other = AbstractAgent.copy(self)
+        assert isinstance(other, TurnAgent)
+        other.times = dict(self.times)
+        return other
+
     @property
     def waiting(self) -> tuple[str, ...]:
         """The kinds of the gates that wait for the suite: one at most."""

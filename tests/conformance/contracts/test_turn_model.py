@@ -152,6 +152,14 @@ def test_what_no_clause_speaks_of_is_not_sent() -> None:
     assert model.legal(end())
 
 
+def test_whether_a_command_makes_sense_is_asked_without_a_trace() -> None:
+    """A burst is tried on a copy: the listener has not been called by it."""
+    model, _ = applied(write.FAULTY_STATUS)
+    assert model.legal(burst(followup("a")))
+    (step, *_) = model.apply(followup("a"))
+    assert [row.pattern["n"] for row in step.expect.rows or () if row.pattern["on"] == "script"] == [1]
+
+
 def test_a_listener_is_added_once_and_is_one_of_the_contracts_own() -> None:
     """A `next()` may be told late, so it stands in no burst."""
     model, _ = applied(write.FAULTY_STATUS)
