@@ -1,5 +1,6 @@
 """Runs of contract machines over a link, and the proof that one finds a planted fault."""
 
+import random
 from collections.abc import Sequence
 
 from typeguard import suppress_type_checks
@@ -7,6 +8,7 @@ from typeguard import suppress_type_checks
 from dshconform.contracts.machine import MachineCheck, same_place
 from dshconform.contracts.model import Model
 from dshconform.contracts.replay import Example, replay_commands
+from dshconform.contracts.source import Source
 from dshconform.faults import Fault
 from dshconform.links.link import Link
 from dshconform.protocol.json_value import JsonMap
@@ -26,6 +28,33 @@ def run(check: MachineCheck, link: Link, *, examples: int = 0, seed: int = 1) ->
 def played(model: Model, link: Link, commands: Sequence[JsonMap]) -> Example:
     """Commands performed by an implementation and judged by a model."""
     return replay_commands(model, commands, link, Ledger())
+
+
+def assert_prologues_visit_the_grid(model_type: type[Model]) -> None:
+    """The prologues alone visit every cell of a model's grid, and no other; each of their commands makes sense."""
+    visited: set[str] = set()
+    with suppress_type_checks():
+        for prologue in model_type().prologues():
+            model = model_type()
+            model.opening()
+            for command in prologue:
+                assert model.legal(command), command
+                visited |= {cell for cell in (model.cell(command),) if cell is not None}
+                model.apply(command)
+    assert len(set(model_type.cells)) == len(model_type.cells)
+    assert visited == set(model_type.cells)
+
+
+@suppress_type_checks
+def assert_choices_stay_in_the_grid(model_type: type[Model], *, examples: int) -> None:
+    """Whatever is chosen visits a cell of the grid, or none."""
+    for number in range(examples):
+        source, model = Source(random.Random(number).randbytes(200)), model_type()
+        model.opening()
+        while not source.exhausted:
+            command = model.propose(source)
+            assert model.cell(command) in {None, *model_type.cells}
+            model.apply(command)
 
 
 def assert_finds(check: MachineCheck, fault: Fault, link: Link, *, commands: int) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from dshconform import __version__
-from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS
+from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS, suite_fault_lines
 
 _COMMANDS: Final = {
     "run": ("dshconform.cli.run", "run", "Judge an implementation by all checks, or by some."),
@@ -17,10 +17,6 @@ _COMMANDS: Final = {
     "explain": ("dshconform.cli.explain", "explain", "Show a clause and the checks that hold it."),
     "list": ("dshconform.cli.list_", "list_", "List clauses, checks, contracts or implementations."),
 }
-
-_FAULT: Final = f"""\
-fault of the suite: the above says nothing about the implementation
-  remedy: report it to the maintainers of dshconform ({__version__}), with the traceback and the command line"""
 
 
 class _LazyGroup(click.Group):
@@ -77,6 +73,7 @@ def main() -> None:
         status = INTERRUPTED_EXIT_STATUS
     except Exception:  # noqa: BLE001 - whatever it is, it is told as what it is
         click.echo(traceback.format_exc(), err=True)
-        click.echo(_FAULT, err=True)
+        for line in suite_fault_lines("the above says nothing about the implementation", "the traceback"):
+            click.echo(line, err=True)
         status = FAULT_EXIT_STATUS
     sys.exit(status)

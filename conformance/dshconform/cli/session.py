@@ -14,7 +14,7 @@ from rich.console import Console
 from dshconform import __version__
 from dshconform.adapters.catalog import CannotStart
 from dshconform.checks.catalog import VARIANTS
-from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS
+from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS, suite_fault_lines
 from dshconform.cli.target import Target, fault_lines, started_as
 from dshconform.links.link import AdapterFault, Link
 from dshconform.report.failure_text import failure_lines
@@ -122,10 +122,10 @@ class Session:
         return self.tell_end(result, EXIT_STATUS[result.judgement.verdict])
 
     def tell_end(self, result: RunResult, status: int) -> int:
-        """Print by what a run was cut short, if it was.
+        """Print by what a run was cut short, if it was, and what the suite did not do as it promises.
 
         Returns:
-            The exit status: `status` for a run that was not.
+            The exit status: `status` for a run that came to a good end.
         """
         at = f", during {result.outcomes[-1].check}" if result.outcomes and result.outcomes[-1].cut_short else ""
         if result.fault is not None:
@@ -135,7 +135,10 @@ class Session:
         if result.interrupted:
             self.console.print(f"the run was cut short{at}: interrupted", markup=False)
             return INTERRUPTED_EXIT_STATUS
-        return status
+        for fault in result.suite_faults:
+            for line in suite_fault_lines(fault):
+                self.console.print(line, markup=False)
+        return FAULT_EXIT_STATUS if result.suite_faults else status
 
     def save(self, check: str, failure: Failure, number: int = 1) -> Path | None:
         """Keep the `number`-th counterexample of a check for `dshconform replay`; nothing if it cannot be kept."""

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
+from dshconform.contracts.agent_grid import Grid
+from dshconform.contracts.grid import tours
 from dshconform.contracts.inbox_agent import AbstractAgent
 from dshconform.contracts.inbox_calls import Calls, inspected
 from dshconform.contracts.inbox_commands import items_of, read_command
 from dshconform.contracts.inbox_rows import AGENT, return_row
+from dshconform.contracts.model import Model
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Expectation, Step
@@ -45,27 +48,33 @@ class Alphabet(Generic[A]):
     compared: frozenset[str] = COMPARED
 
 
-class AgentModel(Generic[A]):
+class AgentModel(Model, Generic[A]):
     """The abstract state of one agent, and of what is done to it.
 
     Args:
         agent: In its first state.
         calls: What commands do to it before they return.
         alphabet: The contract's commands.
+        grid: Its cells.
     """
 
     variants: ClassVar[Mapping[str, str]] = {}
-    cells: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, agent: A, calls: Calls, alphabet: Alphabet[A]) -> None:
+    def __init__(self, agent: A, calls: Calls, alphabet: Alphabet[A], grid: Grid[A]) -> None:
         self.departed: list[str] = []
         self._agent = agent
         self._calls = calls
         self._alphabet = alphabet
+        self._grid = grid
         self._choice: Choice[A] | None = None
 
+    @property
+    def agent(self) -> A:
+        """The abstract agent, to be looked at."""
+        return self._agent
+
     def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together reach every clause of the model."""
+        """Lists that together reach every clause of the model; a contract adds those that visit its grid."""
         return [list(prologue) for prologue in self._alphabet.prologues]
 
     def propose(self, source: Source) -> JsonMap:
@@ -84,9 +93,8 @@ class AgentModel(Generic[A]):
         return self._calls.legal(*read_command(command))
 
     def cell(self, command: JsonMap) -> str | None:
-        """None, where the contract has no grid."""
-        del command
-        return None
+        """The cell of the grid that a legal command visits in this state; none where the grid says nothing of it."""
+        return self._grid.cell(self._agent, command)
 
     def apply(self, command: JsonMap) -> list[Step]:
         """Advance by a legal command; the steps are the command, and a look at the agent where the contract has one."""
@@ -135,3 +143,18 @@ class AgentModel(Generic[A]):
         shown = (return_row("agent.inspect", _LOOK_CLAUSES),)
         expect = Expectation(clauses=_LOOK_CLAUSES, result=inspected(self._agent), rows=shown)
         return Step("agent.inspect", {"agent": AGENT}, expect)
+
+
+def toured(make: Callable[[], AgentModel[A]], grid: Grid[A]) -> list[list[JsonMap]]:
+    """Make the prologues that visit every cell of a grid.
+
+    Args:
+        make: Makes a model in its first state.
+        grid: Its grid.
+    """
+
+    def made() -> tuple[Model, A]:
+        model = make()
+        return model, model.agent
+
+    return tours(made, grid.places, grid.rest)

@@ -6,14 +6,16 @@ clauses alone. What a command does before it returns is in `inbox_calls`, what t
 `inbox_agent`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import ClassVar, Final
 
-from dshconform.contracts.agent_model import AgentModel, Alphabet
+from dshconform.contracts.agent_model import AgentModel, Alphabet, toured
 from dshconform.contracts.inbox_agent import AbstractAgent
 from dshconform.contracts.inbox_calls import VARIANTS, Calls
 from dshconform.contracts.inbox_choice import Standing
 from dshconform.contracts.inbox_commands import clear, simpler, tidied
+from dshconform.contracts.inbox_grid import GRID
 from dshconform.contracts.inbox_prologues import PROLOGUES
 from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE
 from dshconform.protocol.json_value import JsonMap
@@ -53,9 +55,15 @@ class InboxModel(AgentModel[AbstractAgent]):
         *("REQ-HEAD-01", "REQ-HEAD-02", "REQ-CTX-01", "REQ-MSG-01", "STREAM-FAIL-02", "RERR-TERM-01"),
     )
 
+    cells: ClassVar[tuple[str, ...]] = GRID.cells
+
     def __init__(self, switches: frozenset[str] = frozenset()) -> None:
         agent = AbstractAgent()
-        super().__init__(agent, Calls(agent, switches), _ALPHABET)
+        super().__init__(agent, Calls(agent, switches), _ALPHABET, GRID)
+
+    def prologues(self) -> list[list[JsonMap]]:
+        """Lists that together reach every clause of the model and every cell of the grid."""
+        return [*super().prologues(), *_tours(self._calls.switches)]
 
     def opening(self) -> list[Step]:
         """A world with one agent and a model that waits for the suite at every item."""
@@ -72,3 +80,8 @@ class InboxModel(AgentModel[AbstractAgent]):
     def looks(self) -> bool:
         """The agent is looked at behind every command."""
         return True
+
+
+@cache
+def _tours(switches: frozenset[str]) -> Sequence[list[JsonMap]]:
+    return toured(lambda: InboxModel(switches), GRID)

@@ -39,6 +39,7 @@ class AbstractAgent:
         gone: Ids whose message was claimed or discarded.
         phase: What the driver is at.
         cause: Why the turn's signal is aborted, if it is.
+        kept: Whether every cancel of the turn so far kept the inbox.
         latch: Whether a wake is remembered.
         latched: The ids of the messages that set the latch.
         woken: The ids of the messages that were sent waking while the turn's signal was live.
@@ -65,6 +66,7 @@ class AbstractAgent:
     gone: set[str] = field(default_factory=set)
     phase: Phase = "idle"
     cause: JsonMap | None = None
+    kept: bool = True
     latch: bool = False
     latched: set[str] = field(default_factory=set)
     woken: set[str] = field(default_factory=set)
@@ -182,6 +184,7 @@ class AbstractAgent:
         self.turn += 1
         self.step = 0
         self.cause, self.outcome = None, None
+        self.kept = True
         self.latch = self.latch_dropped = self.failed = False
         self.latched.clear()
         self.woken.clear()

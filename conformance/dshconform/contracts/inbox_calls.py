@@ -190,7 +190,7 @@ class Calls:
                 return Answer(by=("CANCEL-IDLE-02",), departed=IDLE_CANCEL_KEEPS_INPUT, result=UNCHECKED)
             agent.clear(("CANCEL-IDLE-02",) if idle else ("CANCEL-CLEAR-01",) if first else ("CANCEL-CLEAR-02",))
             agent.latch_dropped = agent.latch_dropped or agent.latch
-            agent.latch = False
+            agent.kept = agent.latch = False
         if idle:
             return Answer(by=("CANCEL-IDLE-01",), more=(*kept, "CANCEL-IDLE-01"))
         if not first:

@@ -5,7 +5,8 @@ model reads its choices off them. Hypothesis could draw the bytes: 0.3 ms for an
 example costs. But its shrinker is not used (it stalls at three times the length that `minimise` reaches), nor its
 database, its health checks or its strategies; and what it draws for a seed changes from release to release, while a
 printed seed must lead to the same report wherever it is tried. Rare states are reached by the model's prologues, not
-by luck; that each example has a habit of its own (`inbox_choice`) takes the place of Hypothesis's swarming.
+by luck; that each example has a habit of its own (`inbox_choice`) takes the place of Hypothesis's swarming, and
+`targeting` that of its `target()`.
 """
 
 import gc
@@ -18,7 +19,7 @@ from typing import Final
 from dshconform.contracts.minimise import minimise
 from dshconform.contracts.model import Model
 from dshconform.contracts.replay import Example, replay_commands
-from dshconform.contracts.source import Source
+from dshconform.contracts.targeting import Targeted
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.check import Failure, Outcome, RunContext
 from dshconform.running.ledger import Ledger
@@ -26,8 +27,8 @@ from dshconform.scenarios.macros import shorten
 from dshconform.trace.compare import NO_ROWS, Alignment
 from dshconform.trace.pattern import Difference
 
-BYTES: Final = 400
-"""Choices of one example; a command takes about five."""
+BYTES: Final = 600
+"""Choices of one example; a command takes three to eight."""
 
 REPLAYS: Final = 400
 """Worlds that minimising one failure may open."""
@@ -37,6 +38,9 @@ FULL_COLLECTION: Final = 64
 
 FAILURES: Final = 5
 """Different failures that one run of a machine reports, at most."""
+
+_NAMED: Final = 5
+"""Cells that a sentence names, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +97,11 @@ class MachineCheck:
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
+        outcome.grid = dict.fromkeys(self.model_type.cells, 0)
         with _collecting_between_worlds() as collect:
             self._run(context, outcome, collect)
+        if not outcome.failures and not outcome.stopped:
+            outcome.suite_fault = self._missed(outcome.grid)
         if outcome.failures:
             blamed = {clause for failure in outcome.failures for clause in failure.difference.clauses}
             for clause in self.clauses:
@@ -102,7 +109,7 @@ class MachineCheck:
                     outcome.not_run[clause] = f"behind the differences that {self.name} found"
 
     def _run(self, context: RunContext, outcome: Outcome, collect: Callable[[int], None]) -> None:
-        prologues = self.model_type().prologues()
+        prologues = self.model(context.ledger).prologues()
         for index in range(self.worlds(context.examples)):
             goes_on = self._judge(context, index, prologues[index] if index < len(prologues) else [], outcome)
             context.link.call("world.close")
@@ -118,6 +125,8 @@ class MachineCheck:
             self.perform(example, context, index, prologue)
         finally:
             outcome.count(example.world)
+            for cell, times in example.visits.items():
+                outcome.grid[cell] = outcome.grid.get(cell, 0) + times
         difference = example.difference
         if difference is None:
             return True
@@ -129,6 +138,15 @@ class MachineCheck:
         outcome.failures.append(self._told(example, difference, found=len(example.performed)))  # if it ends here
         outcome.failures[-1] = self._failure(example, difference, context)
         return bool(example.performed) and len(outcome.failures) < FAILURES
+
+    def _missed(self, grid: Mapping[str, int]) -> str | None:
+        """What a run should have visited and did not, or should not have and did: the prologues reach each cell."""
+        known = self.model_type.cells
+        strays = [cell for cell in grid if cell not in known]
+        if strays:
+            return f"{self.name} visited cells that are not in its grid: {_some(strays)}"
+        missed = [cell for cell in known if not grid[cell]] if self.every_prologue else []
+        return f"no example of {self.name} visited {_some(missed)}" if missed else None
 
     def model(self, ledger: Ledger) -> Model:
         """A model in its first state, following the variants that the ledger lists."""
@@ -152,15 +170,16 @@ class MachineCheck:
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
-        bytes_of = random.Random(f"{context.seed}/{self.contract}/{index}")  # noqa: S311 - no secret
-        source = Source(bytes_of.randbytes(BYTES))
+        chance = random.Random(f"{context.seed}/{self.contract}/{index}")  # noqa: S311 - no secret
+        targeted = Targeted(example.model, example.visits, chance, BYTES)
         if not example.open():
             return
         for command in prologue:
             if example.model.legal(command) and not example.perform(command):
                 return
         for _ in range(self.commands):
-            if source.exhausted or not example.perform(example.model.propose(source)):
+            chosen = targeted.next()
+            if chosen is None or not example.perform(chosen):
                 return
 
     def _failure(self, example: Example, difference: Difference, context: RunContext) -> Failure:
@@ -232,6 +251,10 @@ def _collecting_between_worlds() -> Iterator[Callable[[int], None]]:
 
 def _collect(generation: int) -> None:
     gc.collect(generation)
+
+
+def _some(cells: Sequence[str]) -> str:
+    return "; ".join(cells[:_NAMED]) + (f"; and {len(cells) - _NAMED} more" if len(cells) > _NAMED else "")
 
 
 def _blames_alike(one: Difference, other: Difference) -> bool:

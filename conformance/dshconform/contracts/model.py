@@ -34,7 +34,10 @@ class Model(Protocol):
     """Switches that a ledger may turn on: name → the clause from which the model then departs."""
 
     cells: ClassVar[tuple[str, ...]]
-    """The grid of the contract: every cell that a command can visit. Prologues visit each, whatever the seed."""
+    """The grid of the contract: every cell that a command can visit.
+
+    The prologues alone visit each, whatever the seed; a run in which one was not visited is a fault of the suite.
+    """
 
     departed: list[str]
     """The variants that the last command took: where its steps are performed without a difference, the implementation

@@ -26,6 +26,7 @@ class Example:
         steps: What they came to, probes included only where one shows the difference; if the world does not open,
             the steps that were to open it.
         difference: The first one; it ends the example.
+        visits: How often a command visited each cell of the model's grid.
     """
 
     model: Model
@@ -34,6 +35,7 @@ class Example:
     performed: list[JsonMap] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     difference: Difference | None = None
+    visits: dict[str, int] = field(default_factory=dict)
     world: World = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,6 +62,9 @@ class Example:
             AdapterFault: The adapter broke the protocol.
         """
         self.performed.append(command)
+        cell = self.model.cell(command)
+        if cell is not None:
+            self.visits[cell] = self.visits.get(cell, 0) + 1
         steps = self.model.apply(command)
         self.steps.append(steps[0])
         if not all(self._perform(step) for step in steps):

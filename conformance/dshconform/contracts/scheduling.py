@@ -6,10 +6,11 @@ begins with its world, whose cap is part of it. The model is written from the cl
 it returns is in `scheduling_calls`, what the driver does afterwards in `scheduling_agent`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import ClassVar, Final
 
-from dshconform.contracts.agent_model import AgentModel, Alphabet
+from dshconform.contracts.agent_model import AgentModel, Alphabet, toured
 from dshconform.contracts.inbox_calls import IDLE_CANCEL_KEEPS_INPUT, VARIANTS
 from dshconform.contracts.inbox_commands import burst, inspect, items_of, read_command
 from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE
@@ -29,6 +30,7 @@ from dshconform.contracts.scheduling_commands import (
     simpler,
     tidied,
 )
+from dshconform.contracts.scheduling_grid import GRID
 from dshconform.contracts.scheduling_prologues import PROLOGUES
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED, Expectation, Step
@@ -89,9 +91,15 @@ class SchedulingModel(AgentModel[SchedulingAgent]):
         "RERR-TERM-01",
     )
 
+    cells: ClassVar[tuple[str, ...]] = GRID.cells
+
     def __init__(self, switches: frozenset[str] = frozenset()) -> None:
         agent = SchedulingAgent()
-        super().__init__(agent, SchedulingCalls(agent, switches), _ALPHABET)
+        super().__init__(agent, SchedulingCalls(agent, switches), _ALPHABET, GRID)
+
+    def prologues(self) -> list[list[JsonMap]]:
+        """Lists that together reach every clause of the model and every cell of the grid."""
+        return [*super().prologues(), *_tours(self._calls.switches)]
 
     def opening(self) -> list[Step]:
         """Nothing: the first command of an example opens its world."""
@@ -135,3 +143,8 @@ def _furnished() -> Step:
 
 
 _FURNISHED: Final = _furnished()
+
+
+@cache
+def _tours(switches: frozenset[str]) -> Sequence[list[JsonMap]]:
+    return toured(lambda: SchedulingModel(switches), GRID)

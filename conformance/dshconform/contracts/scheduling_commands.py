@@ -232,6 +232,12 @@ def cap_of(args: JsonMap) -> int | None:
     raise CommandError(f"`maxParallelToolCalls` is a positive integer, not {cap!r}")
 
 
+def asks_for_call(args: JsonMap) -> bool:
+    """Whether the model's next item is a call."""
+    item = args.get("chunk")
+    return isinstance(item, Mapping) and item.get("type") == "block-end"
+
+
 def called_kind(args: JsonMap) -> tuple[str, str]:
     """Read which gate of which call a command answers; texts that name nothing where it says none."""
     named = args.get("gate")
@@ -327,9 +333,9 @@ def simpler(written: JsonMap) -> list[JsonMap]:
     if op == "gate.reject":
         kind, call = called_kind(args)
         plain = throws(call, kind=kind)
-        return [_plain_end(kind, call), *([plain] if written != plain else [])]
+        return [plain_end(kind, call), *([plain] if written != plain else [])]
     if op == "gate.resolve":
-        plain = _plain_end(*called_kind(args))
+        plain = plain_end(*called_kind(args))
         return [plain] if written != plain else []
     if op in {"tool.register", "undo"}:
         return []
@@ -337,7 +343,8 @@ def simpler(written: JsonMap) -> list[JsonMap]:
     return inbox_commands.simpler(written) if calls is None else _fewer_calls(args, calls)
 
 
-def _plain_end(kind: str, call: str) -> JsonMap:
+def plain_end(kind: str, call: str) -> JsonMap:
+    """The plainest answer of a function that has to do with a call."""
     return {BODY: returns, BEFORE: allow, BEHIND: accept}[kind](call)
 
 

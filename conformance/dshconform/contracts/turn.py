@@ -6,10 +6,11 @@ there. The model is written from the clauses alone. What a command does before i
 driver does afterwards in `turn_agent`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import ClassVar, Final
 
-from dshconform.contracts.agent_model import AgentModel, Alphabet
+from dshconform.contracts.agent_model import AgentModel, Alphabet, toured
 from dshconform.contracts.inbox_calls import IDLE_CANCEL_KEEPS_INPUT, VARIANTS
 from dshconform.contracts.inbox_commands import inspect, tidied
 from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE
@@ -17,6 +18,7 @@ from dshconform.contracts.turn_agent import TurnAgent
 from dshconform.contracts.turn_calls import TurnCalls
 from dshconform.contracts.turn_choice import Standing
 from dshconform.contracts.turn_commands import HOOKS, PROLOGUES, simpler
+from dshconform.contracts.turn_grid import GRID
 from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Step
 
@@ -57,9 +59,15 @@ class TurnModel(AgentModel[TurnAgent]):
         *("RERR-TERM-01", "RERR-TERM-02", "RERR-CANCEL-01", "RERR-THROW-01", "STREAM-FAIL-02", "LERR-TURN-02"),
     )
 
+    cells: ClassVar[tuple[str, ...]] = GRID.cells
+
     def __init__(self, switches: frozenset[str] = frozenset()) -> None:
         agent = TurnAgent()
-        super().__init__(agent, TurnCalls(agent, switches), _ALPHABET)
+        super().__init__(agent, TurnCalls(agent, switches), _ALPHABET, GRID)
+
+    def prologues(self) -> list[list[JsonMap]]:
+        """Lists that together reach every clause of the model and every cell of the grid."""
+        return [*super().prologues(), *_tours(self._calls.switches)]
 
     def opening(self) -> list[Step]:
         """A world with one agent, of which the model and every hook wait for the suite."""
@@ -74,3 +82,8 @@ class TurnModel(AgentModel[TurnAgent]):
             Step("model.register", {"as": MODEL, "routes": [ROUTE["provider"]], "stream": stream}),
             Step("agent.create", create),
         ]
+
+
+@cache
+def _tours(switches: frozenset[str]) -> Sequence[list[JsonMap]]:
+    return toured(lambda: TurnModel(switches), GRID)

@@ -13,7 +13,7 @@ from dshconform.contracts import inbox_rows, turn_rows
 from dshconform.contracts.inbox_agent import AbstractAgent, Phase
 from dshconform.contracts.inbox_commands import FAILURE, kind_of
 from dshconform.contracts.inbox_rows import AGENT, ROUTE, Clauses, whole
-from dshconform.contracts.turn_commands import BY_NEXT, HOOKS, entered, error_of
+from dshconform.contracts.turn_commands import BY_NEXT, FAILURES, HOOKS, entered, error_of
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
@@ -21,9 +21,6 @@ _NO_ROUTE: Final = (
     f'agent "{AGENT}" has no provider/model: set AgentOptions.provider and AgentOptions.model or supply both via the '
     "agent/request waterfall"
 )
-_ENDS: Final = frozenset({"error", "aborted"})
-"""The finishes that tell of a failure."""
-
 Step: TypeAlias = "Callable[[TurnAgent, str, JsonMap], Clauses]"
 
 
@@ -48,6 +45,13 @@ class TurnAgent(AbstractAgent):
     failure: JsonMap = field(default_factory=dict)
     retried: bool = False
     faulty: set[str] = field(default_factory=set)
+
+    def copy(self) -> "TurnAgent":
+        """An agent to try calls on; what `settle` alone changes is shared with this one."""
+        other = AbstractAgent.copy(self)
+        assert isinstance(other, TurnAgent)
+        other.times = dict(self.times)
+        return other
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -177,7 +181,7 @@ class TurnAgent(AbstractAgent):
                 told: JsonMap = {"kind": "error", "failure": {"$exact": FAILURE}}
                 self._log_chunk({"type": "finish", "reason": told}, ("STREAM-FAIL-02",))
                 self.finish, self.failure = "error", FAILURE
-            if op != "stream.chunk" and self.finish in _ENDS:
+            if op != "stream.chunk" and self.finish in FAILURES:
                 return self._recover()
         return self._take(op, args)
 

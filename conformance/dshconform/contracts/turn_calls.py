@@ -12,6 +12,7 @@ from dshconform.contracts.model import CommandError
 from dshconform.contracts.turn_agent import TurnAgent
 from dshconform.contracts.turn_commands import (
     BY_NEXT,
+    FAILURES,
     FAULTY,
     HOOK_ANSWERS,
     HOOKS,
@@ -27,8 +28,6 @@ _BY_DEFAULT: Final[Mapping[str, Clauses]] = {
     "recovering": ("RERR-TERM-01",),
 }
 """Who says what a hook's `next()` answers."""
-
-_FAILED: Final = frozenset({"error", "aborted"})
 
 
 @dataclass(slots=True)
@@ -51,7 +50,7 @@ class TurnCalls(Calls):
             return self.agent.gate_open and self._answers(op, args)
         if op == "burst" and any(item.get("op") in {"listen", "gate.next"} for item in items_of(args)):
             return False  # a `next()` may be told late, so nothing is said of what stands around it
-        if op == "agent.cancel" and self.agent.phase == "streaming" and self.agent.finish in _FAILED:
+        if op == "agent.cancel" and self.agent.phase == "streaming" and self.agent.finish in FAILURES:
             return False  # whether a response that has told its failure can still be cut is not said
         return Calls.legal(self, op, args)
 
@@ -81,7 +80,7 @@ class TurnCalls(Calls):
         if kind_of_gate(args) != waiting:
             return False
         if op in STREAM_ANSWERS:
-            return agent.phase == "streaming" and (agent.finish not in _FAILED or op == "stream.end")
+            return agent.phase == "streaming" and (agent.finish not in FAILURES or op == "stream.end")
         if op == "gate.reject":
             return agent.phase in HOOKS and bool(error_of(args))
         if op == "gate.next":

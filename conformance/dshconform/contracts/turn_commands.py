@@ -33,6 +33,9 @@ HOOKS: Final[Mapping[Phase, tuple[str, str]]] = {
 }
 """By phase, the function of the suite that waits in it, and the event that it listens to."""
 
+FAILURES: Final = frozenset({"error", "aborted"})
+"""The finishes that tell of a failure."""
+
 HOOK_ANSWERS: Final = frozenset({"gate.next", "gate.resolve", "gate.reject"})
 
 BY_NEXT: Final[JsonMap] = {"$next": 0}
@@ -121,6 +124,12 @@ RETRY: Final = answer("recovering", {"kind": "retry"})
 GO: Final = nothing("stopping")
 GIVE_UP: Final = nothing("recovering")
 SEND: Final = request()
+
+
+def tells_failure(args: JsonMap) -> bool:
+    """Whether the model's next item is a finish that tells of a failure."""
+    item = args.get("chunk")
+    return isinstance(item, Mapping) and inbox_commands.kind_of(item.get("reason")) in FAILURES
 
 
 def kind_of_gate(args: JsonMap) -> str | None:

@@ -45,6 +45,7 @@ def report(result: RunResult, *, replays: Mapping[str, Sequence[str]], seconds: 
                 "failed": bool(outcome.failures),
                 **({"cut_short": True} if outcome.cut_short else {}),
                 **({"cells": dict(outcome.cells)} if outcome.cells else {}),
+                **({"grid": dict(outcome.grid)} if outcome.grid else {}),
             }
             for outcome in result.outcomes
         ],
@@ -59,6 +60,7 @@ def report(result: RunResult, *, replays: Mapping[str, Sequence[str]], seconds: 
             "complete": result.complete,
             **({} if result.fault is None else {"fault": {"kind": result.fault.kind, "message": result.fault.message}}),
             **({"interrupted": True} if result.interrupted else {}),
+            **({"suite_faults": list(result.suite_faults)} if result.suite_faults else {}),
             "checks": result.judgement.checks,
             "selected": len(result.selected),
             "ran": len(result.finished),

@@ -50,6 +50,8 @@ class Outcome:
         examples: Worlds opened.
         commands: Commands sent.
         cells: For a table, what each of its worlds said: `held`, `failed` or `stopped`.
+        grid: For a machine, how often its commands visited each cell of its grid.
+        suite_fault: What the suite itself did not do as it promises, in a sentence: the outcome proves nothing then.
         cut_short: Whether the run ended before the check did.
     """
 
@@ -61,6 +63,8 @@ class Outcome:
     examples: int = 0
     commands: int = 0
     cells: dict[str, str] = field(default_factory=dict)
+    grid: dict[str, int] = field(default_factory=dict)
+    suite_fault: str | None = None
     cut_short: bool = False
 
     def count(self, world: World) -> None:

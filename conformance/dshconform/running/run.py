@@ -59,9 +59,14 @@ class RunResult:
         return [outcome for outcome in self.outcomes if not outcome.cut_short]
 
     @property
+    def suite_faults(self) -> list[str]:
+        """What the suite itself did not do as it promises."""
+        return _suite_faults(self.outcomes)
+
+    @property
     def complete(self) -> bool:
-        """Whether every selected check that could run came to its end, and the adapter to a good one."""
-        return self.fault is None and _all_done(self.selected, self.hello, self.outcomes)
+        """Whether every selected check that could run came to its end, and adapter and suite did as they promise."""
+        return _complete(self.fault, self.selected, self.hello, self.outcomes)
 
 
 def run_checks(
@@ -131,7 +136,7 @@ def run_checks(
         outcomes=outcomes,
         hello=hello,
         ledger=ledger,
-        complete=fault is None and _all_done(selected, hello, outcomes),
+        complete=_complete(fault, selected, hello, outcomes),
     )
     return RunResult(
         hello=hello,
@@ -145,6 +150,11 @@ def run_checks(
     )
 
 
-def _all_done(selected: Sequence[Check], hello: Hello, outcomes: Sequence[Outcome]) -> bool:
+def _suite_faults(outcomes: Sequence[Outcome]) -> list[str]:
+    return [outcome.suite_fault for outcome in outcomes if outcome.suite_fault is not None]
+
+
+def _complete(fault: AdapterFault | None, selected: Sequence[Check], hello: Hello, outcomes: Sequence[Outcome]) -> bool:
     done = {outcome.check for outcome in outcomes if not outcome.cut_short}
-    return all(check.name in done for check in selected if runnable(check, hello))
+    all_done = all(check.name in done for check in selected if runnable(check, hello))
+    return all_done and fault is None and not _suite_faults(outcomes)

@@ -128,6 +128,31 @@ def test_a_fault_of_the_suite_is_told_as_such(tmp_path: Path) -> None:
     assert "remedy: report it" in done.stderr
 
 
+def test_a_run_that_misses_a_cell_proves_nothing(tmp_path: Path) -> None:
+    """What was not visited is told as a fault of the suite, in the report too; no clause is blamed for it."""
+    program = (
+        "import sys, dshconform.cli as cli\n"
+        "from dshconform.contracts.inbox import InboxModel\n"
+        "InboxModel.cells = (*InboxModel.cells, 'asleep / steer / live')\n"
+        "sys.argv = ['dshconform', 'run', '--check', 'machine/inbox', '--json', 'r.json']\n"
+        "cli.main()\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stdout
+    assert "fault of the suite: no example of machine/inbox visited asleep / steer / live" in done.stdout
+    assert "remedy: report it" in done.stdout
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert report["verdict"] == "unknown"
+    assert report["footer"]["complete"] is False
+    assert len(report["footer"]["suite_faults"]) == 1
+    grid = report["checks"][0]["grid"]
+    assert grid.pop("asleep / steer / live") == 0
+    assert min(grid.values()) > 0
+
+
 def test_a_bad_end_of_the_adapter_is_in_the_report(dshconform: Call) -> None:
     """The run is not complete, though every check ran; exit status and report agree."""
     result = dshconform("run", "--check", "plain-turn", "--json", "r.json", fake=("bad-exit-status",))

@@ -20,6 +20,7 @@ from dshconform.running.step import Step
 from dshconform.scenarios.macros import message
 from dshconform.spec import Level, load_specification
 from tests.conformance.contracts.fake_agent import FakeAdapter
+from tests.conformance.machines import assert_choices_stay_in_the_grid, assert_prologues_visit_the_grid
 
 
 def played(*commands: JsonMap, wrong: str = "", switches: frozenset[str] = frozenset()) -> Example:
@@ -50,6 +51,12 @@ def test_every_cited_clause_is_reached_whatever_the_seed() -> None:
         cited |= {clause for exchange in example.world.record for clause in exchange.step.expect.cited()}
     assert cited == set(InboxModel.clauses)
     assert cited <= held
+
+
+def test_the_grid_is_reached_by_construction() -> None:
+    """The prologues alone visit each cell, whatever the seed; choices lead to no other."""
+    assert_prologues_visit_the_grid(InboxModel)
+    assert_choices_stay_in_the_grid(InboxModel, examples=60)
 
 
 def test_the_cited_clauses_are_core_clauses() -> None:

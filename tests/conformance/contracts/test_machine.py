@@ -1,6 +1,7 @@
 """A contract machine finds differences, makes them small, tells them once, and says when they do not come again."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import pytest
 from typeguard import suppress_type_checks
@@ -34,7 +35,14 @@ def run(*wrong: str, ledger: Ledger | None = None, seed: int = 1, examples: int 
     return run_on(FakeAdapter(*wrong), ledger=ledger, seed=seed, examples=examples)
 
 
-def run_on(adapter: FakeAdapter, *, ledger: Ledger | None = None, seed: int = 1, examples: int = 0) -> Outcome:
+def run_on(
+    adapter: FakeAdapter,
+    *,
+    check: MachineCheck = CHECK,
+    ledger: Ledger | None = None,
+    seed: int = 1,
+    examples: int = 0,
+) -> Outcome:
     context = RunContext(
         link=InProcessLink(adapter),
         ledger=Ledger() if ledger is None else ledger,
@@ -43,8 +51,8 @@ def run_on(adapter: FakeAdapter, *, ledger: Ledger | None = None, seed: int = 1,
         progress=lambda _: None,
     )
     with suppress_type_checks():  # thousands of commands; the types are checked where single ones are performed
-        outcome = Outcome(check=CHECK.name)
-        CHECK.run(context, outcome)
+        outcome = Outcome(check=check.name)
+        check.run(context, outcome)
         return outcome
 
 
@@ -89,6 +97,56 @@ def test_a_wrong_implementation_is_found_by_the_clause_it_violates(wrong: str, c
     again = replay_commands(InboxModel(), steps, InProcessLink(FakeAdapter(wrong)), Ledger())
     assert again.difference == failure.difference
     assert replay_commands(InboxModel(), steps, InProcessLink(FakeAdapter()), Ledger()).difference is None
+
+
+def test_a_run_counts_the_visits_of_every_cell() -> None:
+    """Whatever the seed, none is left out; more examples visit cells more often."""
+    few, many = run(seed=2), run(seed=2, examples=60)
+    assert list(few.grid) == list(InboxModel.cells)
+    assert min(few.grid.values()) > 0
+    assert few.suite_fault is None
+    assert sum(many.grid.values()) > sum(few.grid.values())
+
+
+class Larger(InboxModel):
+    """A model of which no prologue visits every cell."""
+
+    cells: ClassVar[tuple[str, ...]] = (*InboxModel.cells, "asleep / steer / live")
+
+
+class Smaller(InboxModel):
+    """A model that visits cells of which its grid does not know."""
+
+    cells: ClassVar[tuple[str, ...]] = InboxModel.cells[1:]
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        (Larger, "no example of machine/inbox visited asleep / steer / live"),
+        (Smaller, f"machine/inbox visited cells that are not in its grid: {InboxModel.cells[0]}"),
+    ],
+)
+def test_a_grid_that_is_not_reached_is_the_fault_of_the_suite(model: type[InboxModel], told: str) -> None:
+    """The sentence names the cells; the outcome blames no clause."""
+    outcome = run_on(FakeAdapter(), check=MachineCheck(model, commands=8))
+    assert outcome.suite_fault == told
+    assert outcome.failures == []
+
+
+@pytest.mark.parametrize(
+    ("check", "wrong", "ledger"),
+    [
+        pytest.param(MachineCheck(Larger, commands=8, every_prologue=False), "", None, id="a sample"),
+        pytest.param(MachineCheck(Larger, commands=8), "cause told", None, id="differences were found"),
+        pytest.param(MachineCheck(Larger, commands=8), "cause told", "stop", id="examples ended at a listed deviation"),
+    ],
+)
+def test_a_grid_need_not_be_reached(check: MachineCheck, wrong: str, ledger: str | None) -> None:
+    """Where fewer worlds run than there are prologues, or where examples ended before their prologue."""
+    adapter = FakeAdapter(*filter(None, [wrong]))
+    outcome = run_on(adapter, check=check, ledger=None if ledger is None else listed(after=ledger), examples=3)
+    assert outcome.suite_fault is None
 
 
 def test_a_difference_is_told_once() -> None:

@@ -30,7 +30,13 @@ from dshconform.links.link import Link
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
-from tests.conformance.machines import assert_finds, played, run
+from tests.conformance.machines import (
+    assert_choices_stay_in_the_grid,
+    assert_finds,
+    assert_prologues_visit_the_grid,
+    played,
+    run,
+)
 
 CHECK = MachineCheck(SchedulingModel, commands=4)
 
@@ -70,6 +76,12 @@ def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
             cited |= {clause for exchange in example.world.record for clause in exchange.step.expect.cited()}
     assert cited == set(SchedulingModel.clauses)
     assert cited <= held
+
+
+def test_the_grid_is_reached_by_construction() -> None:
+    """The prologues alone visit each cell, whatever the seed; choices lead to no other."""
+    assert_prologues_visit_the_grid(SchedulingModel)
+    assert_choices_stay_in_the_grid(SchedulingModel, examples=60)
 
 
 def test_the_cited_clauses_are_those_of_the_loop_and_of_tools() -> None:

@@ -18,7 +18,13 @@ from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Step
 from dshconform.scenarios.macros import message
 from dshconform.spec import Level, load_specification
-from tests.conformance.machines import assert_finds, played, run
+from tests.conformance.machines import (
+    assert_choices_stay_in_the_grid,
+    assert_finds,
+    assert_prologues_visit_the_grid,
+    played,
+    run,
+)
 
 CHECK = MachineCheck(TurnModel, commands=4)
 
@@ -49,6 +55,12 @@ def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
             cited |= {clause for exchange in example.world.record for clause in exchange.step.expect.cited()}
     assert cited == set(TurnModel.clauses)
     assert cited <= held
+
+
+def test_the_grid_is_reached_by_construction() -> None:
+    """The prologues alone visit each cell, whatever the seed; choices lead to no other."""
+    assert_prologues_visit_the_grid(TurnModel)
+    assert_choices_stay_in_the_grid(TurnModel, examples=60)
 
 
 def test_the_cited_clauses_are_core_clauses() -> None:
@@ -138,6 +150,14 @@ def test_what_no_clause_speaks_of_is_not_sent() -> None:
     assert not model.legal(cancel())
     assert not model.legal(text("x"))
     assert model.legal(end())
+
+
+def test_whether_a_command_makes_sense_is_asked_without_a_trace() -> None:
+    """A burst is tried on a copy: the listener has not been called by it."""
+    model, _ = applied(write.FAULTY_STATUS)
+    assert model.legal(burst(followup("a")))
+    (step, *_) = model.apply(followup("a"))
+    assert [row.pattern["n"] for row in step.expect.rows or () if row.pattern["on"] == "script"] == [1]
 
 
 def test_a_listener_is_added_once_and_is_one_of_the_contracts_own() -> None:
