@@ -125,7 +125,7 @@ async def call(root: Context, caller: Agent, name: str, arguments: Mapping[str, 
     """Call a tool for an agent, and print the result as the model sees it."""
     request = ToolCallRequest(call_id="c", name=name, arguments=arguments, signal=CancelSignal())
     result = await root[TOOLS].execute(request, caller)
-    print(f"{caller.id} {name}: {result.content[0]['text']}")  # type: ignore[call-overload,index]  # a text block
+    print(f"{caller.id} {name}: {result.content[0]['text']}")
 
 
 if __name__ == "__main__":

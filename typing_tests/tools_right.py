@@ -1,21 +1,40 @@
 """Uses of tools that must type-check."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TypedDict
 
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context
+from dshcore.events import Next
 from dshcore.json import Json
+from dshcore.llm import user_message
 from dshcore.tools import (
     APPROVAL,
     TOOLS,
+    TOOLS_CHANGE,
+    TOOLS_EXECUTE,
+    TOOLS_POST_EXECUTE,
+    TOOLS_PRE_EXECUTE,
+    TOOLS_RESULT,
+    Accept,
+    Allow,
     ApprovalOutcome,
     ApprovalRequest,
+    Ask,
+    Block,
     Content,
+    Deny,
+    ErrorFacts,
+    PostExecuteDecision,
+    PreExecuteDecision,
     ToolCallRequest,
     ToolDefinition,
     ToolExecution,
+    ToolFailure,
+    ToolOutcome,
+    ToolResult,
     ToolRun,
+    ToolSuccess,
     define_tool,
 )
 
@@ -33,8 +52,23 @@ async def greet(who: str, times: int = 1) -> str:
     return who * times
 
 
-@define_tool(name="find", render=show, is_concurrency_safe=lambda _: True)
+def count(_: Json, found: Sequence[Found]) -> Json:
+    return {"count": len(found)}
+
+
+def shorten(_: ToolExecution, result: ToolResult) -> Content | None:
+    return result.content[:1] if result.is_error else None
+
+
+@define_tool(
+    name="find",
+    render=show,
+    presentation_meta=count,
+    finalize_content=shorten,
+    is_concurrency_safe=lambda _: True,
+)
 async def find(pattern: str, run: ToolRun) -> list[Found]:
+    run.defer_context(user_message("found"))
     run.conclude_turn()
     return [{"path": pattern}]
 
@@ -54,6 +88,46 @@ class Never:
 
 def deny(execution: ToolExecution) -> str | None:
     return None if execution.name == "find" else "no"
+
+
+async def decide(execution: ToolExecution, proceed: Next[Awaitable[PreExecuteDecision]]) -> PreExecuteDecision:
+    if execution.name == "find":
+        return Ask("really?")
+    return await proceed() if execution.agent else Deny("nobody asks")
+
+
+async def allow(_: ToolExecution, proceed: Next[Awaitable[PreExecuteDecision]]) -> Allow:
+    await proceed()
+    return Allow()
+
+
+async def wrap(execution: ToolExecution, proceed: Next[Awaitable[ToolResult]]) -> ToolResult:
+    execution.signal = CancelSignal()
+    result = await proceed()
+    if result.is_error:
+        return ToolFailure(error=ErrorFacts("failed"), content=result.content)
+    return ToolSuccess(value=result.value, additional_contexts=[*result.additional_contexts, user_message("seen")])
+
+
+async def review(outcome: ToolOutcome, proceed: Next[Awaitable[PostExecuteDecision]]) -> PostExecuteDecision:
+    if outcome.result.is_error:
+        return Block(feedback=[{"type": "text", "text": outcome.result.error.message}])
+    decision = await proceed()
+    given: Sequence[Mapping[str, Json]] = decision.additional_contexts
+    return Accept(value=outcome.result.value, additional_contexts=[*given, user_message("reviewed")])
+
+
+def told(outcome: ToolOutcome) -> Json:
+    return outcome.result.content[0]["text"]
+
+
+def listen(ctx: Context) -> None:
+    ctx.on(TOOLS_PRE_EXECUTE, decide)
+    ctx.on(TOOLS_PRE_EXECUTE, allow)
+    ctx.on(TOOLS_EXECUTE, wrap)
+    ctx.on(TOOLS_POST_EXECUTE, review)
+    ctx.on(TOOLS_RESULT, told)
+    ctx.on(TOOLS_CHANGE, lambda _: None)
 
 
 async def use(ctx: Context) -> str:

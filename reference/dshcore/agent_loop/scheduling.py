@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from msgspec import UnsetType
 
@@ -319,8 +319,7 @@ class _Batch:
         Spec:
             LOG-EVT-13, MSG-SRC-03, MSG-BLOCK-03, RESULT-LOCAL-01
         """
-        content = cast("Sequence[JsonObject]", result.content)
-        message = tool_result_message(CallId(block.id), content, is_error=result.is_error)
+        message = tool_result_message(CallId(block.id), result.content, is_error=result.is_error)
         data: dict[str, Any] = {**self._place, "message": message}
         if isinstance(result, ToolFailure) and result.error.info is not None:
             data["error"] = {"name": result.error.info.name, "code": result.error.info.code}

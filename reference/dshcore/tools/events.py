@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
 from dshcore.agent import Agent
 from dshcore.events import Emit, Waterfall
+from dshcore.json import Json
 from dshcore.tools.executions import ToolExecution
 from dshcore.tools.results import Content, ToolResult
 
@@ -46,7 +47,7 @@ class Accept:
 
     content: Content | UnsetType = UNSET
     value: object = UNSET
-    additional_contexts: Sequence[Mapping[str, Any]] = ()
+    additional_contexts: Sequence[Mapping[str, Json]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class Block:
     """Withhold the result: the model sees the feedback instead, as a failure."""
 
     feedback: Content
-    additional_contexts: Sequence[Mapping[str, Any]] = ()
+    additional_contexts: Sequence[Mapping[str, Json]] = ()
 
 
 PostExecuteDecision: TypeAlias = Accept | Block

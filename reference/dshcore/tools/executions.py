@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Protocol
 
 from msgspec import UnsetType
 
@@ -157,7 +157,7 @@ class ToolRun(ToolExecution):
 
     __slots__ = ("_conclude", "_defer")
 
-    _defer: Callable[[Mapping[str, Any]], None]
+    _defer: Callable[[Mapping[str, Json]], None]
     _conclude: Callable[[], None]
 
     def __init__(
@@ -165,7 +165,7 @@ class ToolRun(ToolExecution):
         execution: ToolExecution,
         call: ToolCallRequest,
         signal: CancelSignal,
-        defer: Callable[[Mapping[str, Any]], None],
+        defer: Callable[[Mapping[str, Json]], None],
         conclude: Callable[[], None],
     ) -> None:
         super().__init__(call, execution.arguments, execution.scope, token=execution.token)
@@ -173,7 +173,7 @@ class ToolRun(ToolExecution):
         object.__setattr__(self, "_defer", defer)
         object.__setattr__(self, "_conclude", conclude)
 
-    def defer_context(self, message: Mapping[str, Any]) -> None:
+    def defer_context(self, message: Mapping[str, Json]) -> None:
         """Have a message go with the result, for the agent's next step.
 
         Args:
@@ -185,7 +185,7 @@ class ToolRun(ToolExecution):
         Spec:
             PIPE-CTX-01, PIPE-CTX-02
         """
-        self._defer(cast("Mapping[str, Any]", checked_context(message)))
+        self._defer(checked_context(message))
 
     def conclude_turn(self) -> None:
         """Let the turn end with this call, if it succeeds, as far as the call is concerned.

@@ -45,6 +45,7 @@ from dshcore.tools.results import (
     ABORTED_BEFORE_DISPATCH,
     LOSSY_ARGUMENTS,
     LOSSY_RESULT,
+    Content,
     ErrorFacts,
     ErrorInfo,
     ToolFailure,
@@ -248,7 +249,8 @@ class PendingCall:
         project = definition.output.presentation_meta
         if not isinstance(project, UnsetType) and self._call.parent is None:
             meta = made_by(definition, "output.presentationMeta", lambda: project(self._arguments, canonical))
-        return ToolSuccess(value=canonical, content=content, meta=meta, concludes_turn=self._concluded)
+        shown = cast("Content", content)  # any JSON: PIPE-FINAL-01
+        return ToolSuccess(value=canonical, content=shown, meta=meta, concludes_turn=self._concluded)
 
     def _adopt(self, answer: object) -> ToolResult:
         """Take what the outermost wrapper answered: the body's result as it is, its own as far as it counts.
@@ -366,7 +368,7 @@ class PendingCall:
         if content is None:
             return result
         try:
-            final = replace(result, content=freeze(content))
+            final = replace(result, content=cast("Content", freeze(content)))
         except NotJson:
             eager.discard(content)
             return phrased(LOSSY_RESULT)

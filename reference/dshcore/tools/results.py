@@ -5,7 +5,7 @@ A result is local to its execution; what the log keeps of it is the affair of wh
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from msgspec import UNSET, UnsetType
 
@@ -40,7 +40,7 @@ class ToolSuccess:
 
     Attributes:
         value: The canonical value.
-        content: What the model sees of it.
+        content: What the model sees of it; any JSON, if the tool's finalizer made it (PIPE-FINAL-01).
         meta: Durable data for whoever displays the call; `UNSET` where there is none.
         additional_contexts: Messages that go with the result, for the next step.
         concludes_turn: Whether no follow-up request is owed for the sake of this call.
@@ -51,9 +51,9 @@ class ToolSuccess:
     """
 
     value: Json
-    content: Json = ()
+    content: Content = ()
     meta: Json | UnsetType = UNSET
-    additional_contexts: Sequence[Mapping[str, Any]] = ()
+    additional_contexts: Sequence[Mapping[str, Json]] = ()
     concludes_turn: bool = False
     is_error: Literal[False] = field(default=False, init=False)
 
@@ -64,7 +64,7 @@ class ToolFailure:
 
     Attributes:
         error: What went wrong.
-        content: What the model sees of it.
+        content: As of a success.
         meta: Only if the author of the failure gave it.
         additional_contexts: As of a success.
         is_error: True.
@@ -74,9 +74,9 @@ class ToolFailure:
     """
 
     error: ErrorFacts
-    content: Json = ()
+    content: Content = ()
     meta: Json | UnsetType = UNSET
-    additional_contexts: Sequence[Mapping[str, Any]] = ()
+    additional_contexts: Sequence[Mapping[str, Json]] = ()
     is_error: Literal[True] = field(default=True, init=False)
 
 
@@ -90,7 +90,7 @@ LOSSY_ARGUMENTS: Final = "tool execution arguments must be losslessly JSON-seria
 def phrased(message: str, info: ErrorInfo | None = None) -> ToolFailure:
     """Make a failure whose content is its message, as the registry phrases them (RESULT-TEXT-01)."""
     return ToolFailure(
-        error=ErrorFacts(message, info), content=freeze(({"type": "text", "text": f"Error: {message}"},))
+        error=ErrorFacts(message, info), content=(freeze({"type": "text", "text": f"Error: {message}"}),)
     )
 
 
@@ -128,7 +128,7 @@ def text_of(error: BaseException) -> str:
     return "cancelled" if is_cancellation(error) else type(error).__name__
 
 
-def checked_context(message: object) -> Json:
+def checked_context(message: object) -> Mapping[str, Json]:
     """Return a message that is to go with a result, as it will be logged.
 
     What is no lossless JSON comes back as it is, for it is the result that cannot be frozen then (PIPE-FINAL-03).
@@ -142,7 +142,7 @@ def checked_context(message: object) -> Json:
     try:
         frozen_message = freeze(message)
     except NotJson:
-        return cast("Json", message)
+        return cast("Mapping[str, Json]", message)
     if not is_object(frozen_message):
         raise MalformedMessage(f"a context is a message, not {message!r}: make one with user_message")
     if frozen_message.get("role") != "user":
@@ -150,7 +150,7 @@ def checked_context(message: object) -> Json:
     return import_message(frozen_message)
 
 
-def checked_contexts(messages: object, giver: str) -> tuple[Any, ...]:
+def checked_contexts(messages: object, giver: str) -> tuple[Mapping[str, Json], ...]:
     """Return the contexts that a listener gives.
 
     Args:
@@ -171,7 +171,7 @@ def frozen(result: ToolResult) -> ToolResult:
     try:
         return replace(
             result,
-            content=freeze(result.content),
+            content=cast("Content", freeze(result.content)),
             meta=UNSET if isinstance(result.meta, UnsetType) else freeze(result.meta),
             additional_contexts=tuple(freeze(context) for context in result.additional_contexts),
         )

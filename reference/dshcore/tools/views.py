@@ -5,7 +5,7 @@ says by its `card` how it wants to be laid out; a reader that does not know the 
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 from dshcore.json import Json, JsonObject, freeze
 
@@ -18,9 +18,9 @@ class GenericCall(TypedDict, total=False):
     card: Literal["generic"]
     title: str
     kind: CallKind
-    rawInput: Any
-    content: Any
-    locations: Any
+    rawInput: Json
+    content: Json
+    locations: Json
 
 
 class TerminalCall(TypedDict, total=False):
@@ -37,8 +37,8 @@ class DiffCall(TypedDict, total=False):
 
     card: Literal["diff"]
     title: str
-    diffs: Any
-    locations: Any
+    diffs: Json
+    locations: Json
 
 
 class GenericResult(TypedDict, total=False):
@@ -46,7 +46,7 @@ class GenericResult(TypedDict, total=False):
 
     card: Literal["generic"]
     title: str
-    content: Any
+    content: Json
 
 
 class TerminalResult(TypedDict, total=False):
@@ -64,7 +64,7 @@ class DiffResult(TypedDict, total=False):
 
     card: Literal["diff"]
     title: str
-    diffs: Any
+    diffs: Json
 
 
 class SearchResult(TypedDict, total=False):
@@ -73,8 +73,8 @@ class SearchResult(TypedDict, total=False):
     card: Literal["search"]
     shape: Literal["matches", "paths"]
     title: str
-    files: Any
-    paths: Any
+    files: Json
+    paths: Json
     truncated: bool
     total: int
 
@@ -98,7 +98,7 @@ class WebResult(TypedDict, total=False):
     card: Literal["web"]
     kind: Literal["search", "fetch"]
     title: str
-    sources: Any
+    sources: Json
     answer: str
     url: str
     statusCode: int
@@ -121,7 +121,7 @@ def generic_result(name: str, logged: Mapping[str, Json]) -> GenericResult:
     return {"card": "generic", "title": name, "content": logged["content"]}
 
 
-def logged_result(data: Mapping[str, Any]) -> JsonObject:
+def logged_result(data: JsonObject) -> JsonObject:
     """Answer what a presenter is given of a result: `{content, isError, meta?}`, and never the canonical value.
 
     Args:

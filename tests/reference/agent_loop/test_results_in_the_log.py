@@ -45,7 +45,7 @@ def replacing(world: World, tools: Toolbox) -> None:
 
 def wrapping(world: World, tools: Toolbox) -> None:
     tools.add("t")
-    world.root.on(TOOLS_EXECUTE, answering(ToolFailure(error=ErrorFacts("f"), content="text")))
+    world.root.on(TOOLS_EXECUTE, answering(ToolFailure(error=ErrorFacts("f"), content="text")))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

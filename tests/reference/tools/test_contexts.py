@@ -9,6 +9,7 @@ from tests.reference.toolbox import Toolbox, answering, content, context, error_
 from tests.reference.world import World, message
 
 from dshcore.events import Next
+from dshcore.json import Json
 from dshcore.tools import (
     TOOLS_EXECUTE,
     TOOLS_POST_EXECUTE,
@@ -28,7 +29,7 @@ def deferring_a_context(_: object, run: ToolRun) -> str:
     return "ok"
 
 
-def ids(result: ToolResult) -> list[str]:
+def ids(result: ToolResult) -> list[Json]:
     return [each["id"] for each in result.additional_contexts]
 
 
@@ -105,7 +106,7 @@ def test_a_context_is_checked_when_it_is_deferred(world: World, tools: Toolbox, 
 
 def test_a_lossy_context_is_a_lossy_result(tools: Toolbox) -> None:
     """It is the text of all lossy data (PIPE-FINAL-03)."""
-    tools.add("t", lambda _, run: run.defer_context({**message("i"), "more": {1}}))
+    tools.add("t", lambda _, run: run.defer_context({**message("i"), "more": {1}}))  # type: ignore[dict-item]
     assert error_of(tools.execute()) == ErrorFacts("tool result must be losslessly JSON-serializable")
 
 

@@ -376,7 +376,7 @@ def test_a_context_is_the_message_of_that_moment(tools: Toolbox) -> None:
         said["id"] = "changed"
 
     tools.add("t", body)
-    tools.add("lossy", lambda _, run: run.defer_context({"x": {1}}))
+    tools.add("lossy", lambda _, run: run.defer_context({**message("l"), "x": {1}}))  # type: ignore[dict-item]
     assert tools.execute().additional_contexts[0] == context("d")
     assert error_of(tools.execute("lossy")).message == "tool result must be losslessly JSON-serializable"
 
