@@ -11,6 +11,7 @@ from typing import Annotated, Final, Protocol
 from dshcore.cancel_signal import Aborted, CancelSignal
 from dshcore.context import Context, ServiceKey
 from dshcore.errors import DshError
+from dshcore.host import host_is_cancelling
 from dshcore.json import Json
 from dshcore.spine import compose
 from dshcore.tools import TOOLS, ToolCallRequest, ToolDefinition, ToolResult, ToolRun, define_tool
@@ -74,7 +75,7 @@ async def unless_aborted(signal: CancelSignal, answer: Awaitable[str]) -> str:
     try:
         return await waiting
     except asyncio.CancelledError:
-        if signal.aborted:  # not the program, but the call was cancelled
+        if signal.aborted and not host_is_cancelling():  # not the program, but the call alone was cancelled
             raise Aborted(signal) from None
         raise
     finally:

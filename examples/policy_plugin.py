@@ -23,6 +23,7 @@ from dshcore.tools import (
     TOOLS_POST_EXECUTE,
     TOOLS_PRE_EXECUTE,
     Accept,
+    Allow,
     ApprovalOutcome,
     ApprovalRequest,
     Ask,
@@ -66,10 +67,10 @@ class Policy:
     async def decide(
         self, execution: ToolExecution, proceed: Next[Awaitable[PreExecuteDecision]]
     ) -> PreExecuteDecision:
-        """Have the user asked about changes; leave everything else, and what the agent does not see, to others."""
-        if execution.name in CHANGING and self._tools.get(execution.name, execution.scope) is not None:
-            return Ask(f"{execution.name} changes files")
-        return await proceed()
+        """Have the user asked about changes that the agent can make and that nobody else denies."""
+        decision = await proceed()
+        changes = execution.name in CHANGING and self._tools.get(execution.name, execution.scope) is not None
+        return Ask(f"{execution.name} changes files") if changes and isinstance(decision, Allow) else decision
 
     def forbid(self, execution: ToolExecution) -> str | None:
         """Deny what leaves the workspace."""

@@ -1,11 +1,18 @@
 """The examples run as they stand, with nothing but the package."""
 
+import asyncio
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from runpy import run_path
 
 import pytest
+
+from dshcore.cancel_signal import CancelSignal
+from dshcore.spine import compose
+from dshcore.tools import TOOLS, TOOLS_PRE_EXECUTE, Deny, ToolCallRequest, ToolResult
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -69,6 +76,51 @@ def test_the_policy_plugin_decides() -> None:
         "writer read: Error: stay inside of the workspace",
         'reader write: Error: unknown tool "write"',
     ]
+
+
+def test_the_policy_plugin_asks_about_nothing_that_others_deny() -> None:
+    """Its policy hears what comes after it first, so a grant overrides nobody."""
+    example = run_path(str(REPOSITORY / "examples/policy_plugin.py"))
+
+    async def freeze(*_: object) -> Deny:
+        return Deny("frozen repository")
+
+    async def denied() -> ToolResult:
+        root = compose()
+        root[TOOLS].register(root, example["write"])
+        example["Policy"](root)
+        root.on(TOOLS_PRE_EXECUTE, freeze)
+        call = ToolCallRequest(call_id="c", name="write", arguments={"path": "p", "text": "t"}, signal=CancelSignal())
+        return await root[TOOLS].execute(call)
+
+    result = asyncio.run(denied())
+    assert result.is_error
+    assert result.error.message == "frozen repository"
+
+
+def test_the_asking_tool_is_stopped_by_its_program() -> None:
+    """Also while its call is cancelled: the task ends as cancelled, and there is no result."""
+    example = run_path(str(REPOSITORY / "examples/asking_tool.py"))
+
+    async def stopped() -> bool:
+        root, gone, asked = compose(), CancelSignal(), asyncio.Event()
+
+        class Silent:
+            async def answer(self, question: str, choices: Sequence[str]) -> str:
+                asked.set()
+                await asyncio.Event().wait()
+                return f"{question} {choices}"
+
+        root.provide(example["PERSON"], Silent())
+        root[TOOLS].register(root, example["asking_tool"](root))
+        task: asyncio.Task[ToolResult] = asyncio.ensure_future(example["call"](root, {"question": "q"}, gone))
+        await asked.wait()
+        gone.abort("gone")
+        task.cancel()
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert asyncio.run(stopped())
 
 
 def test_the_chat_answers_line_by_line() -> None:
