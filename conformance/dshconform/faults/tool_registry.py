@@ -291,10 +291,10 @@ _RESTRICTIONS: Final[tuple[Fault, ...]] = (
             visibility,
             "read_restriction",
             (
-                "return Restriction(None if allow is None else frozenset(allow), frozenset(deny or ()))",
+                "return Restriction(None if allow is None else frozenset(allowed), frozenset(denied))",
                 (
-                    "denied = inherited.keys() - set(allow) if allow is not None else set()\n"
-                    "    return Restriction(None, frozenset(deny or ()) | denied)"
+                    "hidden = inherited.keys() - set(allowed) if allow is not None else set()\n"
+                    "    return Restriction(None, frozenset(denied) | hidden)"
                 ),
             ),
         ),

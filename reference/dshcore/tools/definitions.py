@@ -1,12 +1,13 @@
 """What a tool is made of."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from dshcore.json import Json, is_finite
+from dshcore.json import Json, NotJson, abridged, freeze, is_finite
 from dshcore.tools.errors import InvalidTool
 from dshcore.tools.executions import ToolExecution, ToolRun
 from dshcore.tools.json_schema import assert_supported
@@ -21,7 +22,7 @@ class ToolOutput:
     """What a tool returns, and how it is shown.
 
     Attributes:
-        schema: The contract of the value.
+        schema: The contract of the value, as it was when this was made.
         render: Makes of arguments and value the content that the model sees.
         presentation_meta: Makes of them durable data for whoever displays the call.
     """
@@ -29,6 +30,10 @@ class ToolOutput:
     schema: Mapping[str, object]
     render: Callable[[Json, Json], Content]
     presentation_meta: Callable[[Json, Json], Json] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        with suppress(NotJson):  # otherwise it is refused when it is registered, with all that is wrong with it
+            object.__setattr__(self, "schema", freeze(self.schema))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +65,18 @@ class ToolDefinition:
     present_result: Callable[[Json, Mapping[str, Json]], ResultView | None] | None = None
 
 
-def check_definition(definition: ToolDefinition) -> None:
+def check_definition(definition: object) -> None:
     """Refuse a definition that no tool can have; the first thing that is wrong is told.
 
     Raises:
-        InvalidTool: Output, timeout or name cannot be.
+        InvalidTool: It is no definition; output, timeout, name or description cannot be.
         JsonSchemaError: The output schema is not in the enforced subset.
 
     Spec:
         TOOL-DEF-02, TOOL-DEF-03, TOOL-DEF-04, TOOL-DEF-07, TOOL-DEF-08
     """
+    if not isinstance(definition, ToolDefinition):
+        raise InvalidTool(f"register needs a ToolDefinition, not {abridged(definition)}: make one with @define_tool")
     check_output(definition)
     assert_supported(definition.output.schema)
     if not is_duration(definition.timeout_ms):
@@ -79,6 +86,10 @@ def check_definition(definition: ToolDefinition) -> None:
             f'tool name "{RESERVED_NAME}" is reserved for the Code Mode presentation transport and cannot be '
             "registered or shadowed"
         )
+    for member in ("name", "description"):
+        said: object = getattr(definition, member)
+        if type(said) is not str:  # what is derived from it is no JSON, and every prompt would fail
+            raise InvalidTool(f'tool "{definition.name}" has the {member} {abridged(said)}: give a plain text')
 
 
 def check_output(definition: ToolDefinition) -> None:

@@ -176,7 +176,7 @@ def _check_scalar(schema: Mapping[str, Any], kind: str, path: str, found: list[s
 
 
 def violations_of(schema: Mapping[str, Any], value: object, root: str = "value") -> list[str]:
-    """Tell how a value does not fit a schema. Never raises, whatever the value.
+    """Tell how a value does not fit a schema. Never fails over a value.
 
     Args:
         schema: A schema of the subset.
@@ -185,6 +185,9 @@ def violations_of(schema: Mapping[str, Any], value: object, root: str = "value")
 
     Returns:
         Every violation, in the order of the walk; none where the value fits.
+
+    Raises:
+        JsonSchemaError: The schema has a type that there is not.
 
     Spec:
         SCHEMA-VALUE-01, SCHEMA-VALUE-05, SCHEMA-VALUE-09
@@ -210,6 +213,8 @@ def _check_value(schema: Mapping[str, Any], value: object, path: str, lossless: 
                 return (yield from _check_items(schema, value, path, lossless))
             case kind:
                 return _scalar_violations(schema, str(kind), value, path)
+    except JsonSchemaError:
+        raise
     except Exception:  # noqa: BLE001 - SCHEMA-VALUE-09: whatever the value's own code raises
         return [f"{_shown(path)} must be a lossless JSON value"]
 
@@ -287,8 +292,10 @@ def _is_of(kind: str, value: object) -> bool:
             return value is None
         case "number":
             return _is_number(value) and _is_json(value)
-        case _:
+        case "integer":
             return isinstance(value, int | float) and _is_of("number", value) and value == int(value)
+        case _:
+            raise JsonSchemaError((f"the type {kind} is none of {'/'.join(_TYPES)}",))
 
 
 def _is_number(value: object) -> bool:

@@ -8,8 +8,9 @@ they are subject to the restrictions of the outer scope like everything else (RE
 from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
+from dshcore.json import abridged
 from dshcore.scope import Layers, ListTable, NamedTable
 from dshcore.system_prompt.tool_order import code_units
 from dshcore.tools.definitions import RESERVED_NAME, ToolDefinition
@@ -104,7 +105,8 @@ def read_restriction(
     """Make a restriction for a scope.
 
     Raises:
-        InvalidRestriction: There is no scope, or neither list; a name is reserved, or none that the scope inherits.
+        InvalidRestriction: There is no scope, or neither list, or what is no list; a name is reserved, or none that
+            the scope inherits.
 
     Spec:
         RESTRICT-ERR-01, RESTRICT-ERR-02, RESTRICT-ERR-03
@@ -119,7 +121,8 @@ def read_restriction(
             "tools.restrict({}) is a no-op: pass `allow` and/or `deny` (an empty filter is almost always a "
             "materialized-empty-config bug)"
         )
-    names = (*_names("allow", allow), *_names("deny", deny))
+    allowed, denied = _names("allow", allow), _names("deny", deny)  # read once: RESTRICT-SET-04
+    names = (*allowed, *denied)
     if RESERVED_NAME in names:
         raise InvalidRestriction(
             f'tools.restrict() cannot name reserved Code Mode presentation transport "{RESERVED_NAME}"; restrict '
@@ -132,7 +135,7 @@ def read_restriction(
             f"tools.restrict() names unknown global tool{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}; "
             f"known global tools: {known}"
         )
-    return Restriction(None if allow is None else frozenset(allow), frozenset(deny or ()))
+    return Restriction(None if allow is None else frozenset(allowed), frozenset(denied))
 
 
 def guards_around(layers: ToolLayers, scope: object | None) -> Iterator[Guard]:
@@ -155,9 +158,10 @@ def _inherited(layers: ToolLayers, scope: object | None) -> dict[str, ToolDefini
     return inherited
 
 
-def _names(member: str, names: Collection[str] | None) -> tuple[str, ...]:
+def _names(member: str, names: object) -> tuple[str, ...]:
     if names is None:
         return ()
-    if isinstance(names, str):  # a text is a collection of texts, and never what is meant
-        raise InvalidRestriction(f'tools.restrict() needs a list of names for `{member}`, not "{names}"')
-    return tuple(names)
+    # a text is a collection of texts, and never what is meant
+    if isinstance(names, str) or not isinstance(names, Collection):
+        raise InvalidRestriction(f"tools.restrict() needs a list of names for `{member}`, not {abridged(names)}")
+    return tuple(cast("Collection[str]", names))

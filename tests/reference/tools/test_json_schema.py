@@ -219,6 +219,13 @@ def test_a_value_whose_own_code_fails() -> None:
     ]
 
 
+@pytest.mark.parametrize("schema", [{"type": "bogus"}, {"type": "array", "items": {"type": "json"}}])
+def test_a_type_that_there_is_not_fits_no_value(schema: Any) -> None:
+    """It is the schema that is wrong: nothing is let through by it."""
+    with pytest.raises(JsonSchemaError, match="is none of object/array/string"):
+        violations_of(schema, [5] if "items" in schema else 5)
+
+
 def test_nesting_is_bounded_by_memory_alone() -> None:
     """SCHEMA-NODE-13."""
     schema: dict[str, Any] = {"type": "null"}

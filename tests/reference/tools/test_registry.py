@@ -1,11 +1,14 @@
 """Which tools there are, for whom, and how their calls are classified."""
 
 import asyncio
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.reference.toolbox import Toolbox, definition
+from tests.reference.toolbox import Toolbox, definition, error_of
 from tests.reference.world import World
+from typeguard import suppress_type_checks
 
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import InactiveContext
@@ -115,6 +118,40 @@ def test_a_definition_that_cannot_be_is_refused(tools: Toolbox, members: dict[st
     with pytest.raises(InvalidTool, match=text):
         tools.tools.register(tools._world.root, definition(**members))
     assert (names(tools), changes) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("members", "text"),
+    [
+        ({"name": 5}, 'tool "5" has the name 5: give a plain text'),
+        ({"name": None}, 'tool "None" has the name None: give a plain text'),
+        ({"description": None}, 'tool "t" has the description None: give a plain text'),
+        ({"description": b"d"}, "tool \"t\" has the description b'd': give a plain text"),
+    ],
+)
+def test_what_a_tool_is_called_is_a_text(tools: Toolbox, members: dict[str, Any], text: str) -> None:
+    """Otherwise each listing, and with it the prompt of every agent, would fail."""
+    with pytest.raises(InvalidTool, match=re.escape(text)):
+        tools.tools.register(tools._world.root, replace(definition(), **members))
+    assert tools.tools.schemas() == ()
+
+
+@pytest.mark.parametrize("given", [test_listings_are_detached, None, {"name": "x"}])
+def test_what_is_no_definition_is_told_so(world: World, tools: Toolbox, given: Any) -> None:
+    """A function that nobody decorated is the commonest."""
+    with (
+        suppress_type_checks(),
+        pytest.raises(InvalidTool, match=r"^register needs a ToolDefinition, not .*: make one with @define_tool$"),
+    ):
+        tools.tools.register(world.root, given)
+
+
+def test_the_contract_of_a_tool_is_that_of_its_registration(tools: Toolbox) -> None:
+    """Who changes the schema afterwards changes nothing."""
+    schema: dict[str, Any] = {"type": "string"}
+    tools.add("t", lambda *_: 5, output=ToolOutput(schema=schema, render=lambda *_: ()))
+    schema["type"] = "integer"
+    assert error_of(tools.execute()).message == 'tool "t" returned invalid output: "value" must be a string'
 
 
 def test_fractions_and_any_name_are_fine(tools: Toolbox) -> None:
