@@ -29,9 +29,9 @@ def canonical_of(definition: ToolDefinition, value: object) -> Json:
 def _lossless(definition: ToolDefinition, value: object, violation: str) -> Json:
     try:
         return freeze(value)
-    except NotJson:
+    except NotJson as error:
         eager.discard(value)
-        raise ToolOutputError(definition.name, (violation,)) from None
+        raise ToolOutputError(definition.name, (violation,)) from error  # which tells where, and what to do about it
 
 
 def made_by(definition: ToolDefinition, part: str, make: Callable[[], object]) -> Json:

@@ -7,12 +7,12 @@ from typing import Any, TypeVar, overload
 
 from msgspec import UNSET, UnsetType
 
-from dshcore.json import Json
+from dshcore.json import Json, JsonObject
 from dshcore.tools.annotated import body_of, read_signature
 from dshcore.tools.definitions import ToolDefinition, ToolOutput, check_output, is_duration
-from dshcore.tools.errors import InvalidTool, ToolArgsError
+from dshcore.tools.errors import InvalidTool, JsonSchemaError, ToolArgsError
 from dshcore.tools.executions import ToolExecution, ToolRun
-from dshcore.tools.json_schema import violations_of
+from dshcore.tools.json_schema import is_record, violations_of
 from dshcore.tools.results import Content, ToolResult
 from dshcore.tools.schema_language import compile_parameters, compile_value
 from dshcore.tools.views import CallView, ResultView
@@ -81,7 +81,7 @@ def define_tool(
     """Make a tool whose body and classifier are only called with arguments that fit its parameters.
 
     A definition has `parameters` and `output.schema` in the schema language. An annotated coroutine function, of which
-    this is the decorator, says them by its types (`dshcore.tools.annotated`); it is called with its arguments by name::
+    this is the decorator, says them by its types (`dshcore.tools.type_nodes`); its arguments come by name::
 
         @define_tool
         async def greet(who: str, times: int = 1) -> str:
@@ -101,13 +101,17 @@ def define_tool(
 
     Raises:
         InvalidTool: It has an impossible timeout, or does not declare its output; a type of the function is none of
-            the schema language, or its value needs a renderer.
+            the schema language, or its value needs a renderer; a definition is given together with members.
         JsonSchemaError: Its parameters, or its output schema, are not of the language.
 
     Spec:
         SCHEMA-OUT-03, SCHEMA-ARGS-01, MODE-CLASS-02, PRESENT-CALL-02
     """
     if isinstance(written, ToolDefinition):
+        if more or (name, description, render, presentation_meta) != (None, None, None, UNSET):
+            raise InvalidTool(
+                f"define_tool({written.name}): a definition has its members itself: change it with dataclasses.replace"
+            )
         return _checked(written)
 
     def decorate(function: Callable[..., Awaitable[Any]]) -> ToolDefinition:
@@ -115,7 +119,7 @@ def define_tool(
         shown: Callable[[Json, Any], Content] | None = (
             _text if render is None and signature.value.get("type") == "string" else render
         )
-        title = function.__name__ if name is None else name
+        title = signature.name if name is None else name
         if shown is None:
             raise InvalidTool(f"define_tool({title}): a value that is no text needs render, which makes its content")
         return _checked(
@@ -136,14 +140,14 @@ def _checked(written: ToolDefinition) -> ToolDefinition:
     """Compile a definition in the schema language, and put the validation of arguments around its callbacks."""
     if not is_duration(written.timeout_ms):
         raise InvalidTool(f"defineTool({written.name}): timeoutMs must be a positive finite number")
-    parameters = compile_parameters(written.parameters)
+    parameters = _compiled_parameters(written)
     check_output(written)
     output = replace(written.output, schema=compile_value(written.output.schema))
 
-    async def execute(arguments: Json, run: ToolRun) -> object:
+    def execute(arguments: Json, run: ToolRun) -> Awaitable[object]:
         if violations := violations_of(parameters, arguments, ""):  # the body's affair: SCHEMA-ARGS-02
             raise ToolArgsError(violations)
-        return await written.execute(arguments, run)
+        return written.execute(arguments, run)
 
     def only_if_valid(callback: Callable[..., object] | None, otherwise: object) -> Any:  # noqa: ANN401 - as the callback
         if callback is None:
@@ -163,6 +167,18 @@ def _checked(written: ToolDefinition) -> ToolDefinition:
         present_call=only_if_valid(written.present_call, otherwise=None),
         present_result=only_if_valid(written.present_result, otherwise=None),
     )
+
+
+def _compiled_parameters(written: ToolDefinition) -> JsonObject:
+    try:
+        return compile_parameters(written.parameters)
+    except JsonSchemaError as error:
+        if is_record(written.parameters) and isinstance(written.parameters.get("type"), str):
+            error.add_note(
+                f"The parameters of {written.name} are JSON Schema, to which define_tool compiles the schema language. "
+                "Register the definition as it is, also if define_tool has made it already."
+            )
+        raise
 
 
 def _text(_: Json, value: str) -> Content:

@@ -1,11 +1,13 @@
 """Tools written as annotated functions."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from functools import partial, wraps
+from typing import Annotated, NotRequired, TypedDict
 
 import pytest
 from tests.reference.toolbox import Toolbox, content, error_of, value_of
 from tests.reference.world import World
+from typeguard import suppress_type_checks
 
 from dshcore.json import Json
 from dshcore.tools import Content, InvalidTool, ToolDefinition, ToolRun, define_tool
@@ -17,8 +19,14 @@ class Place(TypedDict):
     column: NotRequired[int]
 
 
-class Loop(TypedDict):
-    again: "Sequence[Loop]"
+class Walker:
+    """Somebody with a tool."""
+
+    async def __call__(self, to: str) -> str:
+        return to
+
+    async def walk(self, to: str, run: Annotated[ToolRun, "the call"]) -> str:
+        return f"{to} {run.call_id}"
 
 
 def shown(_: Json, value: object) -> Content:
@@ -33,75 +41,6 @@ def add(world: World, tools: Toolbox, tool: ToolDefinition) -> None:
     world.run(lambda: tools.tools.register(world.root, tool))
 
 
-def properties(annotation: Any) -> Any:
-    """The specification of one parameter of a type."""
-
-    async def tool(x) -> str:  # type: ignore[no-untyped-def]  # noqa: ANN001
-        return str(x)
-
-    tool.__annotations__["x"] = annotation
-    return read_signature(tool).parameters["x"]
-
-
-@pytest.mark.parametrize(
-    ("annotation", "node"),
-    [
-        (str, {"type": "string"}),
-        (int, {"type": "integer"}),
-        (float, {"type": "number"}),
-        (bool, {"type": "boolean"}),
-        (None, {"type": "null"}),
-        (object, {"type": "json"}),
-        (Any, {"type": "json"}),
-        (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
-        (Sequence[str], {"type": "array", "items": {"type": "string"}}),
-        (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}),
-        (Sequence, {"type": "array"}),
-        (Mapping[str, object], {"type": "object", "additionalProperties": True}),
-        (Mapping, {"type": "object", "additionalProperties": True}),
-        (str | None, {"oneOf": [{"type": "string"}, {"type": "null"}]}),
-        (Optional[int], {"oneOf": [{"type": "integer"}, {"type": "null"}]}),  # noqa: UP045
-        (Annotated[str, "Who."], {"type": "string", "description": "Who."}),
-        (Annotated[str, 5], {"type": "string"}),
-        (
-            Place,
-            {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {
-                    "line": {"type": "integer", "description": "The line.", "required": True},
-                    "column": {"type": "integer"},
-                },
-            },
-        ),
-    ],
-)
-def test_a_type_comes_to_a_node(annotation: Any, node: dict[str, Any]) -> None:
-    """What the schema language can say is read off the annotation."""
-    assert properties(annotation) == {**node, "required": True}
-
-
-@pytest.mark.parametrize(
-    ("annotation", "text"),
-    [
-        (set[str], r"parameters.x is set\[str\], which the schema language cannot say: use str, int"),
-        (bytes, "parameters.x is bytes, which the schema language cannot say"),
-        (list[str], r"parameters.x is list\[str\], and arguments are immutable: use Sequence\[T\]"),
-        (dict, r"parameters.x is dict, and arguments are immutable: use Mapping\[str, object\]"),
-        (Mapping[str, int], r"parameters.x is .*Mapping\[str, int\], whose members cannot be confined"),
-        (tuple[int, str], "parameters.x is a tuple of a fixed length"),
-        (int | float, r"parameters.x is int \| float, and exactly one branch has to match"),
-        (Literal[1, "a"], r"parameters.x is Literal\[1, 'a'\]: all values of an enum have one type"),
-        (Sequence[str | bytes], r"parameters.x.items.oneOf\[1\] is bytes"),
-        (Loop, r"parameters.x.properties.again.items is Loop inside itself"),
-    ],
-)
-def test_an_error_names_the_place_and_the_types_that_there_are(annotation: Any, text: str) -> None:
-    """And the tool that it is about."""
-    with pytest.raises(InvalidTool, match=rf"define_tool\(tool\): {text}"):
-        properties(annotation)
-
-
 def test_what_a_function_must_be() -> None:
     """A coroutine function whose arguments have names and types, and which says what it returns."""
 
@@ -114,21 +53,58 @@ def test_what_a_function_must_be() -> None:
     async def rest(*xs: str) -> str:
         return str(xs)
 
+    async def named(**xs: str) -> str:
+        return str(xs)
+
+    async def placed(x: str, /) -> str:
+        return x
+
     async def silent(x: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
         return x
 
     async def unknown(x: "Nowhere") -> str:  # type: ignore[name-defined]  # noqa: F821
         return str(x)
 
+    async def runs(run: ToolRun, again: ToolRun) -> str:
+        return f"{run} {again}"
+
+    async def yields() -> AsyncIterator[str]:
+        yield "a"
+
+    async def waits(x: str) -> str:
+        return x
+
+    @wraps(waits)
+    def wrapped(x: str) -> Awaitable[str]:
+        return waits(x)
+
+    no = "the body of a tool is a coroutine function: "
     for function, text in (
-        (waits_not, "the body of a tool is a coroutine function: write async def waits_not"),
+        (waits_not, f"{no}write async def waits_not"),
+        (lambda x: x, f"{no}write an async def in place of the lambda"),
+        (yields, f"{no}return a value instead of yielding some"),
+        (staticmethod(waits), f"{no}leave @staticmethod out"),
+        (wrapped, f"{no}what wraps waits is none, so write the wrapper with async def"),
+        ("greet", r'define_tool\("greet"\): a name is given by keyword: write define_tool\(name="greet"\)'),
+        (partial(waits, x="a"), "define_tool needs a coroutine function, not functools.par.*: wrap it in an async def"),
+        (Walker(), "define_tool needs a coroutine function, not .*: wrap it in an async def"),
+        (Walker.walk, "parameters.self is an object: make a tool of a method where it is bound"),
         (untyped, "parameters.x has no annotation: use str"),
-        (rest, "parameters.xs is not passed by name"),
+        (rest, "parameters.xs is many arguments, and each has a name: write one parameter for each"),
+        (named, "parameters.xs is many arguments"),
+        (placed, "parameters.x is not passed by name, as arguments are: leave out the /"),
         (silent, "return has no annotation"),
         (unknown, "name 'Nowhere' is not defined"),
+        (runs, 'parameters.again is a second ToolRun beside "run": a call has one run'),
     ):
-        with pytest.raises(InvalidTool, match=text):
+        with suppress_type_checks(), pytest.raises(InvalidTool, match=text):
             read_signature(function)  # type: ignore[arg-type]
+
+
+def test_a_bound_method_is_a_tool(world: World, tools: Toolbox) -> None:
+    """Its object is no argument; a described run is the run."""
+    add(world, tools, define_tool(Walker().walk))
+    assert value_of(tools.execute("walk", arguments={"to": "a"})) == "a c"
 
 
 def test_a_function_is_called_with_its_arguments_and_the_run(world: World, tools: Toolbox) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.reference.toolbox import Toolbox, content, definition
 from tests.reference.world import World
+from typeguard import suppress_type_checks
 
 from dshcore.tools import (
     ErrorInfo,
@@ -12,8 +13,10 @@ from dshcore.tools import (
     JsonSchemaError,
     ToolDefinition,
     ToolOutput,
+    ToolOutputError,
     define_tool,
 )
+from dshcore.tools.contract import canonical_of
 
 PATH = {"path": {"type": "string", "required": True}}
 
@@ -104,6 +107,44 @@ def test_definitions_fail_when_they_are_made() -> None:
         define_tool(written(output=wrong))
     with pytest.raises(InvalidTool, match="must declare output"):
         define_tool(written(output=None))
+
+
+def test_a_definition_says_its_members_itself() -> None:
+    """What is given beside it would be lost."""
+    for given in ({"name": "u"}, {"description": ""}, {"render": lambda *_: ()}, {"timeout_ms": 5}):
+        with pytest.raises(InvalidTool, match=r"define_tool\(t\): a definition has its members itself: change it with"):
+            define_tool(written(), **given)
+
+
+def test_a_tool_is_made_once() -> None:
+    """Parameters that are JSON Schema are refused with the text of SCHEMA-NODE-10, and a word on what they are."""
+    for twice in (define_tool(written()), written(parameters={"type": "object", "properties": PATH})):
+        with pytest.raises(JsonSchemaError, match=r"^unsupported JSON schema: parameters.type must be") as caught:
+            define_tool(twice)
+        assert "The parameters of t are JSON Schema" in caught.value.__notes__[0]
+    with pytest.raises(JsonSchemaError) as caught:
+        define_tool(written(parameters={"type": 5}))
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_a_body_that_waits_for_nothing_is_told_so(tools: Toolbox) -> None:
+    """As that of a raw tool is."""
+    add(tools, execute=lambda *_: "text")
+    with suppress_type_checks():
+        result = tools.execute(arguments={"path": ""})
+    assert result.is_error
+    assert result.error.message == (
+        'the body of tool "t" answered a str, which cannot be awaited: write it with async def'
+    )
+
+
+def test_an_output_error_has_its_cause() -> None:
+    """It tells where the value is no JSON; the model is told no more than SCHEMA-OUT-01 says."""
+    with pytest.raises(ToolOutputError) as caught:
+        canonical_of(written(), {"a": [{1}]})
+    assert str(caught.value) == 'tool "t" returned invalid output: value is not lossless JSON'
+    assert "a value of class set is not JSON" in str(caught.value.__cause__)
+    assert str(caught.value.__cause__).endswith("at ['a'][0]")
 
 
 def test_callbacks_are_only_asked_about_valid_arguments() -> None:
