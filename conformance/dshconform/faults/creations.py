@@ -414,7 +414,7 @@ CREATION_FAULTS: Final[tuple[Fault, ...]] = (
         "late-load-is-kept",
         "LIFE-RES-06",
         "What is loaded for a resume that has ended is not released.",
-        edit(Life, "load", ("        loading.add_done_callback(_release_late)\n", "")),
+        edit(Life, "load", ("        loading.add_done_callback(self._release_late)\n", "")),
     ),
     Fault(
         "failed-resume-keeps-the-id",

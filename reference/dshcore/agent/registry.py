@@ -84,6 +84,10 @@ class AgentHandle(Protocol):
         Returns:
             Completes when the teardown is complete. All disposals of one agent share it.
 
+        Raises:
+            NoEventLoop: No event loop is running; nothing has changed.
+            AgentError: The agent lives in another event loop; nothing has changed.
+
         Cancellation:
             Ends the waiting and nothing else.
 

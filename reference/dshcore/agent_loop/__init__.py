@@ -9,7 +9,7 @@ from dshcore.agent_loop.configured import (
     settle_identities,
 )
 from dshcore.agent_loop.creation import AGENT_LOOP, AgentLoop, LoopMisconfigured, PersistenceMissing
-from dshcore.agent_loop.life import CreationAborted, LoopInactive
+from dshcore.agent_loop.life import CreationAborted, ForeignLoop, LoopInactive
 from dshcore.agent_loop.request import InvalidMaxTokens, NoRoute
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "ConfiguredAgents",
     "CreationAborted",
     "FixedIdentity",
+    "ForeignLoop",
     "InvalidMaxTokens",
     "LoopInactive",
     "LoopMisconfigured",

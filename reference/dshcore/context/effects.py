@@ -22,7 +22,7 @@ from typing import Any, TypeAlias, cast
 from dshcore import eager
 from dshcore.context.errors import InvalidEffect, NoEventLoop, require_loop
 from dshcore.errors import describe
-from dshcore.host import all_ended, host_is_cancelling
+from dshcore.host import end_of, host_is_cancelling, wind_down
 
 _log = logging.getLogger(__name__)
 
@@ -244,7 +244,8 @@ class Effects:
         """Undo everything: start all, the latest first, then wait for all. No failure leaves it.
 
         Cancellation:
-            It goes on to the end all the same; then the cancellation comes out, as does what stops the program.
+            It is handed on to the undos, and all of them begin and are waited for all the same; then it comes out, as
+            does what stops the program.
 
         Spec:
             FIBER-DISP-02, FIBER-DISP-03, FIBER-DISP-04, EFFECT-SINGLE-02
@@ -260,7 +261,7 @@ class Effects:
                 stopped = stopped or error
         running = [disposer.running for disposer in begun if disposer.running is not None]
         if running:
-            stopped = stopped or await all_ended(running)
+            stopped = stopped or await wind_down(running)
         for disposer in begun:
             if disposer.running is not None:
                 _report_outcome(disposer, disposer.running)
@@ -406,7 +407,7 @@ def start_or_join(undo: Undo) -> Awaitable[object] | None:
         outcome: object = undo()
         return outcome if isinstance(outcome, Awaitable) else None
     undo.begin()
-    return None if undo.running is None or undo.running.done() else asyncio.shield(undo.running)
+    return None if undo.running is None or undo.running.done() else end_of(undo.running)
 
 
 def require_loop_for(outcome: object) -> None:

@@ -20,7 +20,7 @@ from dshcore.context.listeners import Listeners
 from dshcore.context.services import OUTER, Place, Provision, Realm, ServiceKey, Services
 from dshcore.errors import describe
 from dshcore.events import Emit
-from dshcore.host import host_is_cancelling, is_cancellation, is_contained
+from dshcore.host import end_of, host_is_cancelling, is_cancellation, is_contained, wind_down
 
 _log = logging.getLogger(__name__)
 
@@ -218,9 +218,12 @@ class Fiber:
             return None
 
         async def gone(unloading: Sequence[Fiber]) -> None:
+            cancelled: asyncio.CancelledError | None = None
             for dependent in unloading:  # FIBER-DISP-08
-                await dependent.quiet()
+                cancelled = await dependent.wind_down() or cancelled
             forget()  # not before: its own undos can read it (CTX-READ-04)
+            if cancelled is not None:
+                raise cancelled
 
         def forget() -> None:
             if self._provided.get(place) is provision:  # by now it may provide the key anew (CTX-PROVIDE-01)
@@ -367,10 +370,12 @@ class Fiber:
         """Whether it is loading or unloading."""
         return self._journey is not None
 
-    async def quiet(self) -> None:
-        """Wait until no transition is in progress, however it went."""
+    async def wind_down(self) -> asyncio.CancelledError | None:
+        """Wait until no transition is in progress, however it went, as a part of what ends: see `host.wind_down`."""
+        cancelled: asyncio.CancelledError | None = None
         while self._journey is not None:
-            await asyncio.wait((self._journey,))
+            cancelled = await wind_down((self._journey,)) or cancelled
+        return cancelled
 
     # --- transitions -------------------------------------------------------------------------------------------------
 
@@ -420,8 +425,8 @@ class Fiber:
         A status observer that fails stops nothing; its failure goes to whoever waits for the journey.
 
         Cancellation:
-            A body that runs is cancelled, and its load has failed. Undos are waited for all the same. The cancellation
-            comes out, like everything that is more than an exception, when the fiber is at rest.
+            A body that runs is cancelled, and its load has failed. Undos are cancelled once, and waited for. The
+            cancellation comes out, like everything that is more than an exception, when the fiber is at rest.
         """
         stopped: BaseException | None = None
         going: State | None = leg
@@ -557,7 +562,16 @@ class Fiber:
                 self._set_out(State.UNLOADING)
         except Exception as error:  # noqa: BLE001 - a status observer's; the transition stands
             self._failure = self._failure or error
-        return self._arrival()
+        return self._end_of_disposal()
+
+    async def _end_of_disposal(self) -> None:
+        """Wait until it is at rest, and fail as its journey fails.
+
+        Cancellation:
+            It is handed on to the journey.
+        """
+        while self._journey is not None:
+            await end_of(self._journey)
 
     def __repr__(self) -> str:
         return f"<Fiber {self.name} {self.state.value}>"

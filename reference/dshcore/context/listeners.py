@@ -231,7 +231,7 @@ async def _run(listener: Listener[Any], payload: object) -> None:
 
 
 async def _join(key: Parallel[Any], tasks: list[asyncio.Task[None]]) -> None:
-    cancelled = await all_ended(tasks, cancel=True)
+    cancelled = await all_ended(tasks)
     errors: list[Exception] = []
     for task in tasks:  # EVT-PAR-02: in the order of the listeners, not of the failures
         error = ListenerCancelled(key.name) if task.cancelled() else task.exception()
