@@ -7,7 +7,7 @@
 import asyncio
 from collections.abc import Awaitable, Coroutine, Generator
 from contextvars import Context, copy_context
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -85,6 +85,11 @@ def outcome_seen(future: asyncio.Future[Any]) -> None:
     """Look at what a finished future holds, as its callback: asyncio then reports no failure that others deal with."""
     if not future.cancelled():
         future.exception()
+
+
+def answers_coroutine(function: object) -> bool:
+    """Tell whether a call only makes a coroutine: then nothing has happened where nobody runs that."""
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
 def discard(answer: object) -> None:

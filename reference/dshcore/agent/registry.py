@@ -26,7 +26,11 @@ class SetupCommit(Protocol):
 
 
 AgentSetup: TypeAlias = Callable[[Context], Awaitable[SetupCommit | None] | SetupCommit | None]
-"""Composes the scope of an agent while nothing of it is visible."""
+"""Composes the scope of an agent while nothing of it is visible.
+
+If the creation ends meanwhile, a setup that waits is not stopped, unless by the host: its context is closed, and what
+it answers is ignored. An effect of its context (`ctx.effect`) tells it, by being undone.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +140,7 @@ class _Entry:
     announced: bool = False
     announcing: bool = False
     leaving: bool = False
+    left: list[Callable[[], object]] = field(default_factory=list[Callable[[], object]])
 
 
 class AgentRegistry:
@@ -230,6 +235,20 @@ class AgentRegistry:
             if entry.leaving:
                 self._leave(entry)
 
+    def when_left(self, agent_id: str, callback: Callable[[], object]) -> None:
+        """Have a callback called once the agent that is registered under an id has left, announced or not.
+
+        Raises:
+            AgentError: The id is free.
+
+        Spec:
+            CONF-START-05
+        """
+        entry = self._entries.get(SessionId(agent_id))
+        if entry is None:
+            raise AgentError(f'agent "{agent_id}" is not live in this registry')
+        entry.left.append(callback)
+
     def register(self, owner: Context, agent: Agent) -> Disposer:
         """Enter an agent and announce it, in one.
 
@@ -262,6 +281,8 @@ class AgentRegistry:
         del self._entries[entry.agent.id]
         if entry.announced:
             entry.agent.ctx.emit(AGENT_DISPOSED, AgentDisposal(entry.agent))
+        for callback in entry.left:
+            callback()
 
     # --- the factory -----------------------------------------------------------------------------------------------
 
