@@ -62,13 +62,13 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         "closing-waits-for-setup",
         "LIFE-OWN-02",
         "An owner that closes waits for the setup of an agent.",
-        edit(Life, "_closed_from_above", ("    self._end()\n", "")),
+        edit(Life, "_closed_from_above", ("    self._end(context)\n", "")),
     ),
     Fault(
         "closing-owner-is-overlooked",
         "LIFE-OWN-03",
         "A creation goes on when its owner begins to close.",
-        edit(Life, "check", ("if self._owner.closing or self._ended.done():", "if False:")),
+        edit(Life, "check", ("if closed is not None:", "if False:")),
     ),
     Fault(
         "agent-of-an-agent-is-a-root",
@@ -116,7 +116,7 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         "closing-loop-says-something-else",
         "LIFE-OWN-09",
         "A creation while the loop closes is not told so.",
-        edit(Life, "__init__", ("if loop.closing:", "if False:")),
+        edit(Life, "__init__", ("if closed is loop:", "if False:")),
     ),
     Fault(
         "old-handle-disposes-by-id",

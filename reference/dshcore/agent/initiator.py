@@ -111,8 +111,9 @@ class Initiators:
             operation: Called now. What it starts inherits the initiator.
 
         Returns:
-            What the operation answered: a future is the very object. A coroutine cannot be: it would run in the
-            initiator of whoever awaits it, so it is started here, and its task is answered.
+            What the operation answered, the very object. A coroutine cannot be: it would run in the initiator of
+            whoever awaits it, so it is started here, and its task is answered. Of another object that can be awaited,
+            or iterated, nobody can tell whether its work has begun: let the operation be a coroutine that does it.
 
         Raises:
             InitiatorScopeDisposed: The registry has begun to close; nothing was called.

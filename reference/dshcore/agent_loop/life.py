@@ -8,6 +8,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
@@ -24,6 +25,7 @@ from dshcore.agent import (
     SetupCommit,
 )
 from dshcore.agent_loop.agent import DrivenAgent
+from dshcore.agent_loop.creation_ends import CreationAborted, LoopInactive, abort_error, closing
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context, Disposer, InactiveContext, require_loop
 from dshcore.errors import describe
@@ -33,29 +35,6 @@ from dshcore.session import Preparation, Session, SessionPersistence, SessionSto
 _log: Final = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-
-class LoopInactive(AgentError):
-    """The agent loop is closing, or closed (LIFE-OWN-06)."""
-
-    default_code = "LOOP_INACTIVE"
-
-    def __init__(self) -> None:
-        super().__init__("agent loop is not active")
-
-
-class CreationAborted(AgentError):
-    """A creation was given up because of its owner or its caller.
-
-    Attributes:
-        reason: What the caller's signal was aborted with; none where the owner closed.
-    """
-
-    default_code = "CREATION_ABORTED"
-
-    def __init__(self, message: str, reason: object = None) -> None:
-        super().__init__(message)
-        self.reason = reason
 
 
 class ForeignLoop(AgentError):
@@ -72,8 +51,8 @@ class Life:
     """One agent from the beginning of its transaction to its teardown; the handle that creation answers.
 
     While the transaction lasts, each of these ends it: its caller's signal is aborted, its owner begins to close, the
-    loop begins to close (`check`, in this order if several have come together). From then on the owner and the loop
-    only have the agent torn down.
+    loop begins to close. The caller is told of the signal before all others, then of what came first (`check`). From
+    then on the owner and the loop only have the agent torn down.
 
     It is the asynchronous context manager of its transaction: leaving it by a failure rolls back, and the failure goes
     on when that is complete, as it is.
@@ -96,13 +75,13 @@ class Life:
 
     def __init__(self, agent_id: str, owner: Context, loop: Context, signal: CancelSignal | None) -> None:
         running = require_loop()
-        owner.assert_accepting()
-        if loop.closing:  # LIFE-OWN-06: before what is around the owner, which for an agent's scope is the loop
+        closed = closing(owner, loop)
+        if closed is loop:
             raise LoopInactive
-        if owner.closing:
+        if closed is not None:
             raise InactiveContext
         if signal is not None and signal.aborted:
-            raise _abort_error(agent_id, signal)
+            raise abort_error(agent_id, signal)
         self._id: Final = agent_id
         self._owner: Final = owner
         self._owning_agent: Final = owner.read(AGENT)  # LIFE-OWN-04, LIFE-OWN-05: whatever its header says
@@ -111,12 +90,12 @@ class Life:
         self._agent: DrivenAgent | None = None
         self._preparation: Preparation | None = None
         self._given_up: Final = CancelSignal()
-        self._ended: Final[asyncio.Future[None]] = running.create_future()
+        self._ended: Final[asyncio.Future[Context | None]] = running.create_future()  # by whom; none is the signal
         self._gone: Final[asyncio.Future[None]] = running.create_future()
         self._teardown: asyncio.Task[None] | None = None
         self._detach: Final[list[Callable[[], None]]] = []
         self._holds: Final[list[Disposer]] = [
-            context.effect(self._closed_from_above, label=f"agent {agent_id}")
+            context.effect(partial(self._closed_from_above, context), label=f"agent {agent_id}")
             for context in dict.fromkeys((loop, owner))
         ]
         self._forget_signal = _nothing if signal is None else signal.on_abort(self._end)
@@ -151,7 +130,7 @@ class Life:
         """Have the session loaded, for as long as the transaction lasts. What comes later is released.
 
         Spec:
-            LIFE-RES-01, LIFE-RES-05, LIFE-RES-06, LIFE-RES-07, LIFE-RES-08
+            LIFE-RES-01, LIFE-RES-05, LIFE-RES-06, LIFE-RES-07, LIFE-RES-08, LIFE-RES-09
         """
 
         async def prepare() -> Preparation:
@@ -201,10 +180,11 @@ class Life:
             LIFE-ABORT-02, LIFE-ABORT-04, LIFE-ABORT-05, LIFE-OWN-02, LIFE-OWN-03, LIFE-OWN-06, LIFE-PUB-09
         """
         if self._signal is not None and self._signal.aborted:
-            raise _abort_error(self._id, self._signal)
-        if self._owner.active and self._loop.closing:  # not `closing`: the loop is around the scope of an agent
+            raise abort_error(self._id, self._signal)
+        closed = self._ended.result() if self._ended.done() else closing(self._owner, self._loop)
+        if closed is self._loop:
             raise LoopInactive
-        if self._owner.closing or self._ended.done():  # ended by an owner that accepts again, as the root does
+        if closed is not None:
             raise CreationAborted(f'agent "{self._id}" setup aborted: owner disposed during setup')
 
     def publish(self, sessions: SessionStore, agents: AgentRegistry, source: SessionStartSource) -> None:
@@ -331,7 +311,7 @@ class Life:
         if not loading.cancelled() and loading.exception() is None:
             self._release(loading.result())
 
-    def _closed_from_above(self) -> Awaitable[None] | None:
+    def _closed_from_above(self, context: Context) -> Awaitable[None] | None:
         """The owner or the loop ends: so does the agent, or its transaction. None once it is gone (LIFE-OWN-08).
 
         Spec:
@@ -339,7 +319,7 @@ class Life:
         """
         if self._gone.done():
             return None
-        self._end()
+        self._end(context)
         return self._end_with(self._begin_teardown())
 
     async def _end_with(self, teardown: "asyncio.Task[None]") -> None:
@@ -352,23 +332,19 @@ class Life:
         if cancelled is not None:
             raise cancelled
 
-    def _end(self) -> None:
+    def _end(self, closed: Context | None = None) -> None:
         if not self._ended.done():
-            self._ended.set_result(None)
+            self._ended.set_result(closed)
         self._given_up.abort(None if self._signal is None else self._signal.reason)
-
-
-def _abort_error(agent_id: str, signal: CancelSignal) -> BaseException:
-    """Answer what a creation rejects with when its signal is aborted (LIFE-ABORT-02)."""
-    if isinstance(signal.reason, BaseException):
-        return signal.reason
-    return CreationAborted(f'agent "{agent_id}" creation aborted', signal.reason)
 
 
 def _checked_commit(answer: SetupCommit | None) -> SetupCommit | None:
     """Refuse what a setup may not answer, before it is taken for a commit."""
-    if answer is not None and not callable(getattr(answer, "commit", None)):
+    commit = getattr(answer, "commit", None)
+    if answer is not None and not callable(commit):
         raise TypeError(f"the setup of an agent answered {answer!r}: answer nothing, or an object with commit()")
+    if eager.answers_coroutine(commit):  # LIFE-SETUP-03: nobody would run it
+        raise TypeError(f"the commit() of {answer!r} is a coroutine function: the commit of a setup is synchronous")
     return answer
 
 
