@@ -91,8 +91,8 @@ class Session:
 
     @contextmanager
     def _opened(self, seed: int) -> Iterator[Link]:
-        with self.target.open(self._say) as link:
-            self._headline(link, seed)
+        with self.target.open(self.say) as link:
+            self.headline(link, seed)
             yield link
 
     def report(self, result: RunResult, *, json_file: Path | None, seconds: float) -> int:
@@ -147,7 +147,7 @@ class Session:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(write_yaml(failure.document), encoding="utf-8")
         except (OSError, UnicodeEncodeError) as error:
-            self._say(f"the example cannot be saved: {error}")
+            self.say(f"the example cannot be saved: {error}")
             return None
         return path
 
@@ -171,15 +171,15 @@ class Session:
         for line in fault_lines(fault):
             self.console.print(line, markup=False)
 
-    def _headline(self, link: Link, seed: int) -> None:
+    def headline(self, link: Link, seed: int | None = None) -> None:
+        """Print what the adapter declared of itself."""
         info = link.hello.implementation
-        profiles = ", ".join(link.hello.profiles)
-        for line in wrapped(
-            f"{info.name} {info.version} ({info.language}), profiles {profiles}, seed {seed}", hanging="  "
-        ):
-            self._say(line)
+        told = f"{info.name} {info.version} ({info.language}), profiles {', '.join(link.hello.profiles)}"
+        for line in wrapped(told if seed is None else f"{told}, seed {seed}", hanging="  "):
+            self.say(line)
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Print a line as it is."""
         self.console.print(line, markup=False)
 
 

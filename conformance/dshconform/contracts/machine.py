@@ -98,7 +98,7 @@ class MachineCheck:
             AdapterFault: The adapter broke the protocol.
         """
         outcome.grid = dict.fromkeys(self.model_type.cells, 0)
-        with _collecting_between_worlds() as collect:
+        with collecting_between_worlds() as collect:
             self._run(context, outcome, collect)
         if not outcome.failures and not outcome.stopped:
             outcome.suite_fault = self._missed(outcome.grid)
@@ -135,8 +135,7 @@ class MachineCheck:
             return True
         if any(_blames_alike(failure.difference, difference) for failure in outcome.failures):
             return True
-        outcome.failures.append(self._told(example, difference, found=len(example.performed)))  # if it ends here
-        outcome.failures[-1] = self._failure(example, difference, context)
+        self.tell(example, difference, context, outcome.failures)
         return bool(example.performed) and len(outcome.failures) < FAILURES
 
     def _missed(self, grid: Mapping[str, int]) -> str | None:
@@ -147,6 +146,21 @@ class MachineCheck:
             return f"{self.name} visited cells that are not in its grid: {_some(strays)}"
         missed = [cell for cell in known if not grid[cell]] if self.every_prologue else []
         return f"no example of {self.name} visited {_some(missed)}" if missed else None
+
+    def tell(self, example: Example, difference: Difference, context: RunContext, failures: list[Failure]) -> None:
+        """Add a difference to the failures, minimised; as it was met, where minimising is cut short.
+
+        Args:
+            example: The example that shows it.
+            difference: The difference.
+            context: Link and ledger.
+            failures: Those so far.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
+        """
+        failures.append(self._told(example, difference, found=len(example.performed)))
+        failures[-1] = self._failure(example, difference, context)
 
     def model(self, ledger: Ledger) -> Model:
         """A model in its first state, following the variants that the ledger lists."""
@@ -235,7 +249,7 @@ class MachineCheck:
 
 
 @contextmanager
-def _collecting_between_worlds() -> Iterator[Callable[[int], None]]:
+def collecting_between_worlds() -> Iterator[Callable[[int], None]]:
     """Collect garbage when told that so many worlds are done, and at no other time.
 
     What finalisers of an implementation in this process do would fall on one reply or another by chance.
