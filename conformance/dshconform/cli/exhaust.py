@@ -125,7 +125,7 @@ def _tell(session: Session, name: str, tree: Tree, done: Done[Tally], cost: str)
     session.forget(name)
     for failure in tally.failures:
         session.console.rule(name, style="red")
-        replay = session.replay_line(session.save(name, failure))
+        replay = session.replay_line(session.save(name, failure.document))
         for line in failure_lines(failure, session.clauses, replay):
             session.say(line)
         session.say("")

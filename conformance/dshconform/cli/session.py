@@ -17,12 +17,13 @@ from dshconform.checks.catalog import VARIANTS
 from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS, suite_fault_lines
 from dshconform.cli.target import Target, fault_lines, started_as
 from dshconform.links.link import AdapterFault, Link
+from dshconform.protocol.json_value import Json
 from dshconform.report.failure_text import failure_lines
 from dshconform.report.json_report import report, write_report
 from dshconform.report.progress import RunProgress
 from dshconform.report.table import print_report
 from dshconform.report.text import wrapped
-from dshconform.running.check import Check, Failure, Outcome
+from dshconform.running.check import Check, Outcome
 from dshconform.running.ledger import Ledger, LedgerError, read_ledger
 from dshconform.running.run import RunResult, run_checks
 from dshconform.running.verdict import EXIT_STATUS
@@ -107,7 +108,7 @@ class Session:
                 self.forget(outcome.check)
             for number, failure in enumerate(outcome.failures, 1):
                 self.console.rule(outcome.check, style="red")
-                path = self.save(outcome.check, failure, number)
+                path = self.save(outcome.check, failure.document, number)
                 if path is not None:
                     replays.setdefault(outcome.check, []).append(str(path))
                 for line in failure_lines(failure, self.clauses, self.replay_line(path)):
@@ -140,12 +141,12 @@ class Session:
                 self.console.print(line, markup=False)
         return FAULT_EXIT_STATUS if result.suite_faults else status
 
-    def save(self, check: str, failure: Failure, number: int = 1) -> Path | None:
+    def save(self, check: str, document: Mapping[str, Json], number: int = 1) -> Path | None:
         """Keep the `number`-th counterexample of a check for `dshconform replay`; nothing if it cannot be kept."""
         path = self._failures / f"{_stem(check)}{'' if number == 1 else f'-{number}'}.yaml"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(write_yaml(failure.document), encoding="utf-8")
+            path.write_text(write_yaml(document), encoding="utf-8")
         except (OSError, UnicodeEncodeError) as error:
             self.say(f"the example cannot be saved: {error}")
             return None

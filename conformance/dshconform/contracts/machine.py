@@ -184,17 +184,30 @@ class MachineCheck:
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
-        chance = random.Random(f"{context.seed}/{self.contract}/{index}")  # noqa: S311 - no secret
+        if example.open():
+            for command in self.choices(example, context.seed, index, prologue):
+                if not example.perform(command):
+                    return
+
+    def choices(self, example: Example, seed: int, index: int, prologue: Sequence[JsonMap]) -> Iterator[JsonMap]:
+        """Choose the commands of an example one by one, each legal where it is by then.
+
+        Args:
+            example: In a fresh world; whoever is given the commands performs them.
+            seed: The run's.
+            index: The example's number; with the seed it decides every choice.
+            prologue: The commands that it begins with.
+        """
+        chance = random.Random(f"{seed}/{self.contract}/{index}")  # noqa: S311 - no secret
         targeted = Targeted(example.model, example.visits, chance, BYTES)
-        if not example.open():
-            return
         for command in prologue:
-            if example.model.legal(command) and not example.perform(command):
-                return
+            if example.model.legal(command):
+                yield command
         for _ in range(self.commands):
             chosen = targeted.next()
-            if chosen is None or not example.perform(chosen):
+            if chosen is None:
                 return
+            yield chosen
 
     def _failure(self, example: Example, difference: Difference, context: RunContext) -> Failure:
         """Minimise a difference; one that does not come again is reported as it was met."""
@@ -228,22 +241,23 @@ class MachineCheck:
         reproduced: bool | None = None,
         again: Alignment = NO_ROWS,
     ) -> Failure:
+        told = example.difference or difference
         return Failure(
-            difference=example.difference or difference,
+            difference=told,
             steps=tuple(example.steps),
             rows=_last_rows(example),
-            document=self.document(example.performed, example.difference or difference),
+            document=self.document(example.performed, told.sentence, told.clauses),
             reproduced=reproduced,
             again=again,
             found_after=found,
         )
 
-    def document(self, commands: Sequence[JsonMap], difference: Difference) -> Mapping[str, Json]:
+    def document(self, commands: Sequence[JsonMap], title: str, clauses: Sequence[str]) -> Mapping[str, Json]:
         """What `dshconform replay` reads."""
         return {
             "contract": self.contract,
-            "title": difference.sentence,
-            "clauses": list(difference.clauses),
+            "title": title,
+            "clauses": list(clauses),
             "steps": [shorten(command) for command in commands],
         }
 
