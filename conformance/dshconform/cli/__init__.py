@@ -13,6 +13,8 @@ from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATU
 _COMMANDS: Final = {
     "run": ("dshconform.cli.run", "run", "Judge an implementation by all checks, or by some."),
     "smoke": ("dshconform.cli.smoke", "smoke", "Say what to fix next, in seconds."),
+    "exhaust": ("dshconform.cli.exhaust", "exhaust", "Run every sequence of a few commands."),
+    "diff": ("dshconform.cli.diff", "diff", "Find what no clause decides between two implementations."),
     "replay": ("dshconform.cli.replay", "replay", "Run a scenario or a saved counterexample, step by step."),
     "explain": ("dshconform.cli.explain", "explain", "Show a clause and the checks that hold it."),
     "list": ("dshconform.cli.list_", "list_", "List clauses, checks, contracts or implementations."),

@@ -17,12 +17,13 @@ from dshconform.checks.catalog import VARIANTS
 from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS, suite_fault_lines
 from dshconform.cli.target import Target, fault_lines, started_as
 from dshconform.links.link import AdapterFault, Link
+from dshconform.protocol.json_value import Json
 from dshconform.report.failure_text import failure_lines
 from dshconform.report.json_report import report, write_report
 from dshconform.report.progress import RunProgress
 from dshconform.report.table import print_report
 from dshconform.report.text import wrapped
-from dshconform.running.check import Check, Failure, Outcome
+from dshconform.running.check import Check, Outcome
 from dshconform.running.ledger import Ledger, LedgerError, read_ledger
 from dshconform.running.run import RunResult, run_checks
 from dshconform.running.verdict import EXIT_STATUS
@@ -91,8 +92,8 @@ class Session:
 
     @contextmanager
     def _opened(self, seed: int) -> Iterator[Link]:
-        with self.target.open(self._say) as link:
-            self._headline(link, seed)
+        with self.target.open(self.say) as link:
+            self.headline(link, seed)
             yield link
 
     def report(self, result: RunResult, *, json_file: Path | None, seconds: float) -> int:
@@ -107,7 +108,7 @@ class Session:
                 self.forget(outcome.check)
             for number, failure in enumerate(outcome.failures, 1):
                 self.console.rule(outcome.check, style="red")
-                path = self.save(outcome.check, failure, number)
+                path = self.save(outcome.check, failure.document, number)
                 if path is not None:
                     replays.setdefault(outcome.check, []).append(str(path))
                 for line in failure_lines(failure, self.clauses, self.replay_line(path)):
@@ -140,14 +141,14 @@ class Session:
                 self.console.print(line, markup=False)
         return FAULT_EXIT_STATUS if result.suite_faults else status
 
-    def save(self, check: str, failure: Failure, number: int = 1) -> Path | None:
+    def save(self, check: str, document: Mapping[str, Json], number: int = 1) -> Path | None:
         """Keep the `number`-th counterexample of a check for `dshconform replay`; nothing if it cannot be kept."""
         path = self._failures / f"{_stem(check)}{'' if number == 1 else f'-{number}'}.yaml"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(write_yaml(failure.document), encoding="utf-8")
+            path.write_text(write_yaml(document), encoding="utf-8")
         except (OSError, UnicodeEncodeError) as error:
-            self._say(f"the example cannot be saved: {error}")
+            self.say(f"the example cannot be saved: {error}")
             return None
         return path
 
@@ -171,15 +172,15 @@ class Session:
         for line in fault_lines(fault):
             self.console.print(line, markup=False)
 
-    def _headline(self, link: Link, seed: int) -> None:
+    def headline(self, link: Link, seed: int | None = None) -> None:
+        """Print what the adapter declared of itself."""
         info = link.hello.implementation
-        profiles = ", ".join(link.hello.profiles)
-        for line in wrapped(
-            f"{info.name} {info.version} ({info.language}), profiles {profiles}, seed {seed}", hanging="  "
-        ):
-            self._say(line)
+        told = f"{info.name} {info.version} ({info.language}), profiles {', '.join(link.hello.profiles)}"
+        for line in wrapped(told if seed is None else f"{told}, seed {seed}", hanging="  "):
+            self.say(line)
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Print a line as it is."""
         self.console.print(line, markup=False)
 
 

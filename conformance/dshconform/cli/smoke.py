@@ -91,7 +91,7 @@ def advice(result: RunResult, session: Session) -> Iterator[str]:
     unlocked = _unlocked([failed.check, *waiting], result)
     told = f"next: {blamed}: {failure.difference.sentence} ({failed.check}); unlocks {unlocked} must clauses"
     yield from wrapped(told, hanging="  ")
-    replay = session.replay_line(session.save(failed.check, failure))
+    replay = session.replay_line(session.save(failed.check, failure.document))
     if replay is not None:
         yield f"  see: {replay}"
 

@@ -98,7 +98,7 @@ class MachineCheck:
             AdapterFault: The adapter broke the protocol.
         """
         outcome.grid = dict.fromkeys(self.model_type.cells, 0)
-        with _collecting_between_worlds() as collect:
+        with collecting_between_worlds() as collect:
             self._run(context, outcome, collect)
         if not outcome.failures and not outcome.stopped:
             outcome.suite_fault = self._missed(outcome.grid)
@@ -135,8 +135,7 @@ class MachineCheck:
             return True
         if any(_blames_alike(failure.difference, difference) for failure in outcome.failures):
             return True
-        outcome.failures.append(self._told(example, difference, found=len(example.performed)))  # if it ends here
-        outcome.failures[-1] = self._failure(example, difference, context)
+        self.tell(example, difference, context, outcome.failures)
         return bool(example.performed) and len(outcome.failures) < FAILURES
 
     def _missed(self, grid: Mapping[str, int]) -> str | None:
@@ -147,6 +146,21 @@ class MachineCheck:
             return f"{self.name} visited cells that are not in its grid: {_some(strays)}"
         missed = [cell for cell in known if not grid[cell]] if self.every_prologue else []
         return f"no example of {self.name} visited {_some(missed)}" if missed else None
+
+    def tell(self, example: Example, difference: Difference, context: RunContext, failures: list[Failure]) -> None:
+        """Add a difference to the failures, minimised; as it was met, where minimising is cut short.
+
+        Args:
+            example: The example that shows it.
+            difference: The difference.
+            context: Link and ledger.
+            failures: Those so far.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
+        """
+        failures.append(self._told(example, difference, found=len(example.performed)))
+        failures[-1] = self._failure(example, difference, context)
 
     def model(self, ledger: Ledger) -> Model:
         """A model in its first state, following the variants that the ledger lists."""
@@ -170,17 +184,30 @@ class MachineCheck:
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
-        chance = random.Random(f"{context.seed}/{self.contract}/{index}")  # noqa: S311 - no secret
+        if example.open():
+            for command in self.choices(example, context.seed, index, prologue):
+                if not example.perform(command):
+                    return
+
+    def choices(self, example: Example, seed: int, index: int, prologue: Sequence[JsonMap]) -> Iterator[JsonMap]:
+        """Choose the commands of an example one by one, each legal where it is by then.
+
+        Args:
+            example: In a fresh world; whoever is given the commands performs them.
+            seed: The run's.
+            index: The example's number; with the seed it decides every choice.
+            prologue: The commands that it begins with.
+        """
+        chance = random.Random(f"{seed}/{self.contract}/{index}")  # noqa: S311 - no secret
         targeted = Targeted(example.model, example.visits, chance, BYTES)
-        if not example.open():
-            return
         for command in prologue:
-            if example.model.legal(command) and not example.perform(command):
-                return
+            if example.model.legal(command):
+                yield command
         for _ in range(self.commands):
             chosen = targeted.next()
-            if chosen is None or not example.perform(chosen):
+            if chosen is None:
                 return
+            yield chosen
 
     def _failure(self, example: Example, difference: Difference, context: RunContext) -> Failure:
         """Minimise a difference; one that does not come again is reported as it was met."""
@@ -214,28 +241,29 @@ class MachineCheck:
         reproduced: bool | None = None,
         again: Alignment = NO_ROWS,
     ) -> Failure:
+        told = example.difference or difference
         return Failure(
-            difference=example.difference or difference,
+            difference=told,
             steps=tuple(example.steps),
             rows=_last_rows(example),
-            document=self.document(example.performed, example.difference or difference),
+            document=self.document(example.performed, told.sentence, told.clauses),
             reproduced=reproduced,
             again=again,
             found_after=found,
         )
 
-    def document(self, commands: Sequence[JsonMap], difference: Difference) -> Mapping[str, Json]:
+    def document(self, commands: Sequence[JsonMap], title: str, clauses: Sequence[str]) -> Mapping[str, Json]:
         """What `dshconform replay` reads."""
         return {
             "contract": self.contract,
-            "title": difference.sentence,
-            "clauses": list(difference.clauses),
+            "title": title,
+            "clauses": list(clauses),
             "steps": [shorten(command) for command in commands],
         }
 
 
 @contextmanager
-def _collecting_between_worlds() -> Iterator[Callable[[int], None]]:
+def collecting_between_worlds() -> Iterator[Callable[[int], None]]:
     """Collect garbage when told that so many worlds are done, and at no other time.
 
     What finalisers of an implementation in this process do would fall on one reply or another by chance.

@@ -4,7 +4,7 @@ A model says which commands are legal now, and for a legal one what the reply mu
 nothing: generation, replay, minimisation and exhaustive runs all use the same interpreter.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar, Protocol
 
 from dshconform.contracts.source import Source
@@ -79,4 +79,16 @@ class Model(Protocol):
 
     def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:
         """The same commands with plainer names; a minimiser keeps them if they fail alike."""
+        ...
+
+
+class Exhaustible(Model, Protocol):
+    """A model of which every sequence of a few commands can be run."""
+
+    def small_alphabet(self) -> Sequence[JsonMap]:
+        """About ten commands that together matter, legal in most states; ids come back, so that states are few."""
+        ...
+
+    def state(self) -> Hashable:
+        """The abstract state: what decides what any command does from here on, without what only grows."""
         ...

@@ -12,6 +12,19 @@ from dshconform.running.verdict import violates
 from dshconform.spec.clause import Clause
 
 
+def bar(console: Console) -> Progress:
+    """A bar that disappears at the end; none, where nobody sees it move."""
+    return Progress(
+        TextColumn("{task.description:<44}"),
+        BarColumn(bar_width=14),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
 class RunProgress:
     """Shows the progress of a run on a console; a context manager.
 
@@ -26,14 +39,7 @@ class RunProgress:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         if console.is_terminal:
-            self._bar = Progress(
-                TextColumn("{task.description:<44}"),
-                BarColumn(bar_width=14),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                console=console,
-                transient=True,
-            )
+            self._bar = bar(console)
 
     def __enter__(self) -> Self:
         if self._bar is not None:
