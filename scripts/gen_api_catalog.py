@@ -24,6 +24,7 @@ from cataloguing.keys import event_keys, service_keys
 from cataloguing.pages import FOLDER, Catalog, pages
 from cataloguing.reading import Package, read_package
 from cataloguing.sites import sites
+
 from dshconform.spec.specification import load_specification
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -86,13 +87,16 @@ def main() -> int:
     folder = ROOT / FOLDER
     if arguments.check:
         specification = load_specification()
-        wrong = [*defects(catalog, frozenset({*specification.clauses, *specification.rulings})), *stale(written, folder)]
+        wrong = [
+            *defects(catalog, frozenset({*specification.clauses, *specification.rulings})),
+            *stale(written, folder),
+        ]
         for line in wrong:
             print(line)
         return 1 if wrong else 0
-    for path in folder.rglob("*.md"):
-        if path.relative_to(folder).as_posix() not in written:
-            path.unlink()
+    for page in folder.rglob("*.md"):
+        if page.relative_to(folder).as_posix() not in written:
+            page.unlink()
     for path, text in written.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -108,8 +108,10 @@ def _raises(body: Sequence[ast.stmt]) -> Iterator[str]:
             case ast.Match(cases=cases):
                 for case in cases:
                     yield from _raises(case.body)
-            case ast.If(body=inner, orelse=orelse) | ast.For(body=inner, orelse=orelse) | ast.While(
-                body=inner, orelse=orelse
+            case (
+                ast.If(body=inner, orelse=orelse)
+                | ast.For(body=inner, orelse=orelse)
+                | ast.While(body=inner, orelse=orelse)
             ):
                 yield from _raises([*inner, *orelse])
             case ast.With(body=inner) | ast.AsyncWith(body=inner) | ast.AsyncFor(body=inner):

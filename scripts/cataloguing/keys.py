@@ -85,9 +85,7 @@ def _declarations(package: Package) -> Iterator[tuple[griffe.Attribute, str, lis
         for named in module.names:
             match named:
                 case griffe.Attribute(
-                    value=griffe.ExprCall(
-                        function=griffe.ExprSubscript(left=griffe.ExprName(name=made), slice=types)
-                    )
+                    value=griffe.ExprCall(function=griffe.ExprSubscript(left=griffe.ExprName(name=made), slice=types))
                 ):
                     listed = types.elements if isinstance(types, griffe.ExprTuple) else [types]
                     yield named, made, list(listed)

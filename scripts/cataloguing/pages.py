@@ -133,7 +133,13 @@ class _ModulePage:
         return "\n".join(lines).rstrip() + "\n"
 
     def _named(self, named: Named, level: int) -> Iterator[str]:
-        kind = "class" if isinstance(named, griffe.Class) else "function" if isinstance(named, griffe.Function) else "value"
+        kind = (
+            "class"
+            if isinstance(named, griffe.Class)
+            else "function"
+            if isinstance(named, griffe.Function)
+            else "value"
+        )
         yield f"{'#' * level} {_anchor(named)} {{: #{_anchor(named)} .api .api--{kind} }}"
         yield ""
         yield "```python"
@@ -256,7 +262,14 @@ def _index(catalog: Catalog) -> str:
     for package in catalog.packages:
         about = (doc_of(package.modules[0].tree) or Doc()).text
         names = sum(1 for module in package.modules for _ in walk(module.names))
-        lines += [f"## {package.name}", "", _prose(about), "", f"{len(package.modules)} modules, {names} public names.", ""]
+        lines += [
+            f"## {package.name}",
+            "",
+            _prose(about),
+            "",
+            f"{len(package.modules)} modules, {names} public names.",
+            "",
+        ]
         lines += ["| module | about |", "|---|---|"]
         for module in package.modules:
             if module.path.count(".") <= 1:
@@ -273,8 +286,8 @@ def _events(catalog: Catalog) -> str:
         "",
         GENERATED,
         "",
-        "The typed keys of `dshcore`, each declared once: `ctx.on(KEY, listener)` listens. The key's class is the mode of",
-        "its dispatch, and its arguments say whom it reaches and what becomes of a listener's failure.",
+        "The typed keys of `dshcore`, each declared once: `ctx.on(KEY, listener)` listens. The key's class is the mode",
+        "of its dispatch, and its arguments say whom it reaches and what becomes of a listener's failure.",
         "",
         "| event | mode | payload | about |",
         "|---|---|---|---|",
@@ -341,7 +354,7 @@ def _places(catalog: Catalog, found: Sequence[Site], page: str) -> str:
     """Functions, each linked to its own page or, where it is not public, to its module's."""
     links: dict[str, None] = {}
     for site in found:
-        label = f"{site.module.partition('.')[2]}.{site.within}"
+        label = f"{site.module}.{site.within}".partition(".")[2]
         linked = _link(catalog, f"{site.module}.{site.within}", page, label)
         if not linked.startswith("["):
             linked = _link(catalog, site.module, page, label)

@@ -115,7 +115,7 @@ def public(owner: griffe.Object) -> Iterator[Named]:
         owner: The module or class.
     """
     for name, member in owner.members.items():
-        if name.startswith("_") or isinstance(member, griffe.Alias | griffe.Module):
+        if name.startswith("_") or not isinstance(member, Named):
             continue
         if isinstance(member, griffe.Attribute) and str(member.value).startswith(_TYPE_VARIABLES):
             continue
@@ -167,12 +167,12 @@ def _doc(docstring: griffe.Docstring) -> Doc:
             case griffe.DocstringSectionRaises():
                 raises |= {str(item.annotation): item.description for item in section.value}
             case griffe.DocstringSectionAdmonition():
-                said[section.value.kind] = section.value.contents
+                said[str(section.value.kind)] = section.value.contents
             case _:
-                raise ValueError(f"{docstring.parent}: a docstring has a section {section.kind.value!r}: see CONTRIBUTING")
+                raise ValueError(
+                    f"{docstring.parent}: a docstring has a section {section.kind.value!r}: see CONTRIBUTING"
+                )
     unknown = said.keys() - {"cancellation", "spec"}
     if unknown:
         raise ValueError(f"{docstring.parent and docstring.parent.path}: a docstring has a section {min(unknown)!r}")
-    return Doc(
-        "\n\n".join(texts), given, " ".join(answers), raises, said.get("cancellation", ""), said.get("spec", "")
-    )
+    return Doc("\n\n".join(texts), given, " ".join(answers), raises, said.get("cancellation", ""), said.get("spec", ""))
