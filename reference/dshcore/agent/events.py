@@ -165,29 +165,100 @@ _REPORT_BY_ID: Final = 'agent "{payload.agent.id}": {name}'
 AGENT_CREATED: Final = Emit[AgentCreated](  # LIFE-PUB-05, LIFE-PUB-07: what throws vetoes, what rejects is logged
     "agent/created", report=_REPORT_BY_ID, receiver=_concerned
 )
+"""An agent and its session are published. A listener that raises vetoes them, and the creation is rolled back.
+
+Spec:
+    LIFE-PUB-01, LIFE-PUB-05, LIFE-PUB-07
+"""
+
 AGENT_SESSION_START: Final = Emit[AgentSessionStart](
     "agent/session-start",
     contained=True,
     report=_REPORT,
     receiver=_concerned,  # LIFE-PUB-04: no veto
 )
+"""Work on a session may begin: once for each agent, behind `agent/created`.
+
+Spec:
+    LIFE-PUB-04
+"""
+
 AGENT_STATUS: Final = Emit[AgentStatusChanged]("agent/status", contained=True, report=_REPORT, receiver=_concerned)
+"""A driver became active, or the last one has ended. The two values alternate.
+
+Spec:
+    AGENT-STATUS-01, AGENT-STATUS-03, AGENT-STATUS-04
+"""
+
 AGENT_INBOX_INSERTED: Final = Emit[AgentInboxInserted](
     "agent/inbox/inserted", contained=True, report=_REPORT, receiver=_concerned
 )
+"""A message entered a list of the inbox. The splice is logged, and the list has changed.
+
+Spec:
+    INBOX-NOTE-01
+"""
+
 AGENT_INBOX_CLAIMED: Final = Emit[AgentInboxClaimed](
     "agent/inbox/claimed", contained=True, report=_REPORT, receiver=_concerned
 )
+"""A turn took a message out of the inbox, for its next step.
+
+Spec:
+    INBOX-NOTE-01, INBOX-CLAIM-01
+"""
+
 AGENT_INBOX_DISCARDED: Final = Emit[AgentInboxDiscarded](
     "agent/inbox/discarded", contained=True, report=_REPORT, receiver=_concerned
 )
+"""A message left the inbox without being claimed: removed, replaced or cancelled.
+
+Spec:
+    INBOX-NOTE-01
+"""
+
 AGENT_PRE_STEP: Final = Waterfall[AgentPreStep, Awaitable[PreStepDecision]]("agent/pre-step", receiver=_concerned)
+"""Before every step: which messages enter it, or that it is not entered. `next()` enters what was claimed.
+
+Spec:
+    LOOP-PRE-01, LOOP-PRE-02, LOOP-PRE-03
+"""
+
 AGENT_REQUEST: Final = Waterfall[AgentRequest, Awaitable[CallConfig]]("agent/request", receiver=_concerned)
+"""Before every model request: which configuration it has. `next()` answers what was proposed.
+
+Spec:
+    REQ-SEED-01, REQ-ROUTE-01
+"""
+
 AGENT_REQUEST_ERROR: Final = Waterfall[AgentRequestError, Awaitable[RequestErrorAction]](
     "agent/request-error", receiver=_concerned
 )
+"""A model request failed: whether it is made again, in the same step. `next()` gives up.
+
+Spec:
+    RERR-WHEN-01, RERR-RETRY-01
+"""
+
 AGENT_TURN_STOPPING: Final = Serial[AgentTurnStopping, None](
     "agent/turn-stopping", first_value_wins=False, receiver=_concerned
 )
+"""A turn is about to close by itself. A listener that gives it more input keeps it open.
+
+Spec:
+    LOOP-STOP-01, LOOP-STOP-02
+"""
+
 AGENT_ERROR: Final = Emit[AgentErrorRaised]("agent/error", contained=True, report=_REPORT, receiver=_concerned)
+"""A turn failed, or one of its boundaries could not be logged. Told once, with the error itself.
+
+Spec:
+    LOOP-ERR-03
+"""
+
 AGENT_DISPOSED: Final = Emit[AgentDisposal]("agent/disposed", contained=True, report=_REPORT_BY_ID, receiver=_concerned)
+"""An agent left its registry: quiet, its scope unwound. It follows every `agent/created`.
+
+Spec:
+    LIFE-DISP-01
+"""
