@@ -82,6 +82,9 @@ async def wind_down(tasks: Sequence[asyncio.Task[Any]]) -> asyncio.CancelledErro
 async def end_of(task: asyncio.Task[T]) -> T:
     """Wait for a task that ends with its waiter, and answer as it does.
 
+    Returns:
+        The failure, if there is one.
+
     Cancellation:
         It is handed on, and comes out when the task has ended.
     """

@@ -15,7 +15,9 @@ from dshconform.spec.mentions import RULING_ID, mentioned_ids
 
 _OWN: Final = ("self", "cls")
 _NOTHING: Final = ("None", "NoReturn", "Never", "'None'")
-_ABOUT_VALUE: Final = re.compile(r"(Whether|The|A|An|All|Every|Each|What|How|Which|Answers?|Makes?|Creates?|Reads?)\b")
+_ABOUT_VALUE: Final = re.compile(
+    r"(Whether|The|A|An|All|Every|Each|What|How|Which|Answer|Return|Tell|Make|Create|Read|Give|Find|List)\b"
+)
 """How a summary begins that is about the value."""
 
 

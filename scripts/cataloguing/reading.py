@@ -117,8 +117,8 @@ def public(owner: griffe.Object) -> Iterator[Named]:
     for name, member in owner.members.items():
         if name.startswith("_") or not isinstance(member, Named):
             continue
-        if isinstance(member, griffe.Attribute) and str(member.value).startswith(_TYPE_VARIABLES):
-            continue
+        if isinstance(member, griffe.Attribute) and str(member.value).startswith((*_TYPE_VARIABLES, "_")):
+            continue  # nor is another name of what is hidden
         yield member
 
 

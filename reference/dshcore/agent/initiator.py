@@ -89,6 +89,9 @@ class Initiators:
     def open(self, agent: Agent | None) -> Boundary[Agent | None]:
         """Open a boundary of an agent, or one that hides every agent. It has to be run.
 
+        Returns:
+            The boundary, which is to be settled.
+
         Raises:
             InitiatorScopeDisposed: The registry has begun to close.
 

@@ -105,11 +105,27 @@ class AgentFactory(Protocol):
     """Makes agents."""
 
     async def create_agent(self, owner: Context, options: CreateAgentOptions) -> AgentHandle:
-        """Make an agent on behalf of an owner."""
+        """Make an agent on behalf of an owner.
+
+        Args:
+            owner: Whose end disposes of it.
+            options: What it is created from.
+
+        Cancellation:
+            Rolls the creation back.
+        """
         ...
 
     async def resume(self, owner: Context, options: ResumeAgentOptions) -> AgentHandle:
-        """Make an agent over a stored session, on behalf of an owner."""
+        """Make an agent over a stored session, on behalf of an owner.
+
+        Args:
+            owner: Whose end disposes of it.
+            options: What it is resumed from.
+
+        Cancellation:
+            Rolls the resumption back.
+        """
         ...
 
 
@@ -161,7 +177,11 @@ class AgentRegistry:
     # --- readers ---------------------------------------------------------------------------------------------------
 
     def get(self, agent_id: str) -> Agent | None:
-        """Answer the live agent of an id (REG-READ-01)."""
+        """Answer the live agent of an id (REG-READ-01).
+
+        Args:
+            agent_id: The id.
+        """
         entry = self._entries.get(SessionId(agent_id))
         return None if entry is None else entry.agent
 
@@ -174,7 +194,12 @@ class AgentRegistry:
         return tuple(entry.agent for entry in self._entries.values() if entry.owner is None)
 
     def is_owned_by(self, agent_id: str, owner: Agent) -> bool:
-        """Tell whether an id is live and was created through the scope of exactly this agent (REG-READ-03)."""
+        """Tell whether an id is live and was created through the scope of exactly this agent (REG-READ-03).
+
+        Args:
+            agent_id: The id.
+            owner: The agent that may own it.
+        """
         entry = self._entries.get(SessionId(agent_id))
         return entry is not None and entry.owner is owner
 
@@ -237,6 +262,10 @@ class AgentRegistry:
 
     def when_left(self, agent_id: str, callback: Callable[[], object]) -> None:
         """Have a callback called once the agent that is registered under an id has left, announced or not.
+
+        Args:
+            agent_id: The id.
+            callback: Called without arguments.
 
         Raises:
             AgentError: The id is free.

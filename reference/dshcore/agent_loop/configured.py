@@ -79,7 +79,12 @@ class FixedIdentity:
 
 @dataclass(frozen=True, slots=True)
 class ConfigStartFailed:
-    """A configured agent did not start; the loop goes on without it."""
+    """A configured agent did not start; the loop goes on without it.
+
+    Attributes:
+        session_id: The identity that it was to have.
+        error: Why.
+    """
 
     session_id: str
     error: BaseException

@@ -33,6 +33,7 @@ SECTION: Final = "agent-loop"
 """The section of the settings that the loop reads."""
 
 CAP: Final = "maxParallelToolCalls"
+"""The setting of how many tool calls of one answer may run at once."""
 
 
 class LoopMisconfigured(AgentError):
@@ -281,3 +282,4 @@ _VARIABLES: Final[Mapping[str, Callable[[AssembleContext], str | None]]] = {
 
 
 AGENT_LOOP: Final = ServiceKey[AgentLoop]("agent-loop")
+"""What makes the agents of an application, and drives them."""

@@ -41,7 +41,12 @@ def closing(owner: Context, loop: Context) -> Context | None:
 
 
 def abort_error(agent_id: str, signal: CancelSignal) -> BaseException:
-    """Answer what a creation rejects with when its signal is aborted (LIFE-ABORT-02)."""
+    """Answer what a creation rejects with when its signal is aborted (LIFE-ABORT-02).
+
+    Args:
+        agent_id: The id of the agent that was being made.
+        signal: The aborted signal.
+    """
     if isinstance(signal.reason, BaseException):
         return signal.reason
     return CreationAborted(f'agent "{agent_id}" creation aborted', signal.reason)

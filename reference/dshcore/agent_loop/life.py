@@ -129,6 +129,15 @@ class Life:
     async def load(self, storage: SessionPersistence) -> Session:
         """Have the session loaded, for as long as the transaction lasts. What comes later is released.
 
+        Args:
+            storage: Where the session is kept.
+
+        Returns:
+            The restored session.
+
+        Cancellation:
+            Gives the reservation back; what is loaded later is let go of.
+
         Spec:
             LIFE-RES-01, LIFE-RES-05, LIFE-RES-06, LIFE-RES-07, LIFE-RES-08, LIFE-RES-09
         """
@@ -150,6 +159,9 @@ class Life:
         The context of the setup is already in the agent's scope: what it registers is the agent's own, in force from
         the first announcement and the first prompt on. What a setup does after its transaction has ended has no
         effect: its context is closed, its answer is ignored.
+
+        Cancellation:
+            Delivered to setup.
 
         Spec:
             LIFE-SETUP-01, LIFE-SETUP-02, LIFE-SETUP-03, LIFE-SETUP-04, LIFE-ROLL-01, LIFE-ROLL-02, LIFE-ROLL-12,
@@ -193,6 +205,11 @@ class Life:
         Each step is followed by a check, so that a transaction that was ended by a listener announces no more, and no
         driver starts for it (R-11).
 
+        Args:
+            sessions: Where the session is entered.
+            agents: Where the agent is entered.
+            source: Why work on the session begins.
+
         Spec:
             LIFE-PUB-01, LIFE-PUB-02, LIFE-PUB-03, LIFE-PUB-07, LIFE-PUB-08, LIFE-PUB-09, LIFE-ROLL-03, LIFE-ROLL-05,
             LIFE-ROLL-09, LIFE-ROLL-10, LIFE-ABORT-05, LIFE-OWN-03, LIFE-OWN-04, LIFE-OWN-05, INIT-DRIVE-04
@@ -230,6 +247,9 @@ class Life:
 
     def dispose(self) -> Awaitable[None]:
         """Cancel what the agent does, now, and begin its teardown. See `AgentHandle`.
+
+        Returns:
+            Completes when the teardown is complete.
 
         Raises:
             NoEventLoop: No event loop is running; nothing has changed.

@@ -38,7 +38,11 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StatusChange:
-    """A fiber has changed its state; it shows the new one."""
+    """A fiber has changed its state; it shows the new one.
+
+    Attributes:
+        previous: The state before.
+    """
 
     fiber: "Fiber"
     previous: State
@@ -50,7 +54,13 @@ FIBER_STATUS: Final = Emit[StatusChange]("internal/status", scoped=False)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Application:
-    """What all contexts and fibers of one application share."""
+    """What all contexts and fibers of one application share.
+
+    Attributes:
+        listeners: Who listens to what.
+        services: What is provided.
+        numbers: Counts what has to be told apart.
+    """
 
     listeners: Listeners[Any] = field(default_factory=Listeners[Any])
     services: "Services[Fiber]" = field(default_factory=lambda: Services[Fiber]())  # noqa: PLW0108 - a subscripted class is no type to pyright
@@ -190,6 +200,13 @@ class Fiber:
     def provide(self, place: Place, value: object) -> Disposer:
         """Offer a service in a place, until this fiber unloads.
 
+        Args:
+            value: The service.
+            place: The key and the realm.
+
+        Returns:
+            Withdraws it.
+
         Raises:
             InactiveContext: Registrations are not accepted.
             KeyDeclared: The key is an accessor.
@@ -252,7 +269,12 @@ class Fiber:
         return None if provision is None else provision.value
 
     def declared(self, place: Place) -> Provision:
-        """Find what this fiber, or else the nearest one around it, requires or provides in a place. See `read`."""
+        """Find what this fiber, or else the nearest one around it, requires or provides in a place. See `read`.
+
+        Raises:
+            ServiceMissing: Nobody provides it.
+            ServiceInactive: Its provider is not active.
+        """
         provision = self._provided.get(place) or self._held.get(place)
         if provision is not None:
             return provision
@@ -266,6 +288,9 @@ class Fiber:
 
     def begin(self, body: Callable[[], object]) -> None:
         """Load as soon as everything required is available; never inside this call.
+
+        Args:
+            body: What loads it.
 
         Raises:
             NoEventLoop: Everything required is available, and no event loop is running.
@@ -371,7 +396,14 @@ class Fiber:
         return self._journey is not None
 
     async def wind_down(self) -> asyncio.CancelledError | None:
-        """Wait until no transition is in progress, however it went, as a part of what ends: see `host.wind_down`."""
+        """Wait until no transition is in progress, however it went, as a part of what ends: see `host.wind_down`.
+
+        Returns:
+            Completes when it is at rest.
+
+        Cancellation:
+            Handed on once to what is waited for.
+        """
         cancelled: asyncio.CancelledError | None = None
         while self._journey is not None:
             cancelled = await wind_down((self._journey,)) or cancelled

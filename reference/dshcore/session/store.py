@@ -80,7 +80,11 @@ class SessionStore:
     _numbers: "count[int]" = field(default_factory=lambda: count(1), init=False)
 
     def get(self, session_id: str) -> Session | None:
-        """Answer the live session of an id (STORE-ID-03)."""
+        """Answer the live session of an id (STORE-ID-03).
+
+        Args:
+            session_id: The id.
+        """
         entry = self._entries.get(SessionId(session_id))
         return None if entry is None else entry.session
 
@@ -269,6 +273,10 @@ class SessionStore:
     def when_left(self, session_id: str, callback: Callable[[], object]) -> None:
         """Have a callback called once the session that is live under an id has left, announced or not.
 
+        Args:
+            session_id: The id.
+            callback: Called without arguments.
+
         Raises:
             SessionNotLive: The id is free.
 
@@ -339,6 +347,10 @@ class SessionStore:
     def admit(self, session: Session, candidate: SessionEvent) -> Callable[[], None]:
         """Settle who hears of an event that is about to be committed, and call the validators; the session's operation.
 
+        Args:
+            candidate: What is to be appended.
+            session: The log.
+
         Returns:
             Calls the listeners, when it is committed.
 
@@ -404,3 +416,4 @@ class SessionStore:
 
 
 SESSIONS: Final = ServiceKey[SessionStore]("sessions")
+"""The live sessions of an application."""

@@ -27,12 +27,17 @@ class Deny:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Let somebody approve the call first."""
+    """Let somebody approve the call first.
+
+    Attributes:
+        reason: Why somebody is asked.
+    """
 
     reason: str | None = None
 
 
 PreExecuteDecision: TypeAlias = Allow | Deny | Ask
+"""What policy decides about a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,18 +57,28 @@ class Accept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Withhold the result: the model sees the feedback instead, as a failure."""
+    """Withhold the result: the model sees the feedback instead, as a failure.
+
+    Attributes:
+        additional_contexts: Messages for the agent's next step.
+    """
 
     feedback: Content
     additional_contexts: Sequence[Mapping[str, Json]] = ()
 
 
 PostExecuteDecision: TypeAlias = Accept | Block
+"""What policy decides about a result."""
 
 
 @dataclass(frozen=True)  # with slots, assigning to what is no field would fail over the dataclass's own machinery
 class ToolOutcome:
-    """A call and what it came to."""
+    """A call and what it came to.
+
+    Attributes:
+        execution: The call.
+        result: What it came to.
+    """
 
     execution: ToolExecution
     result: ToolResult
