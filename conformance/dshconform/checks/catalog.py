@@ -10,6 +10,7 @@ from dshconform.contracts.model import Exhaustible, Model
 from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
 from dshconform.contracts.scheduling import SchedulingModel
+from dshconform.contracts.session import SessionModel
 from dshconform.contracts.table import TableCheck
 from dshconform.contracts.turn import TurnModel
 from dshconform.near_misses import hint
@@ -18,7 +19,9 @@ from dshconform.scenarios.check import ScenarioCheck
 from dshconform.scenarios.load import bundled
 from dshconform.trace.invariants import INVARIANTS
 
-MODELS: Final[Mapping[str, type[Model]]] = {model.name: model for model in (InboxModel, TurnModel, SchedulingModel)}
+MODELS: Final[Mapping[str, type[Model]]] = {
+    model.name: model for model in (InboxModel, TurnModel, SchedulingModel, SessionModel)
+}
 """The models of the contract machines, by contract."""
 
 EXHAUSTIBLE: Final[Mapping[str, type[Exhaustible]]] = {model.name: model for model in (InboxModel,)}
