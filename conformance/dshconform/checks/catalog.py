@@ -6,7 +6,7 @@ from typing import Final
 
 from dshconform.contracts.inbox import InboxModel
 from dshconform.contracts.machine import MachineCheck
-from dshconform.contracts.model import Exhaustible, Model
+from dshconform.contracts.model import Exhaustible, Model, Small
 from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
 from dshconform.contracts.scheduling import SchedulingModel
@@ -24,7 +24,9 @@ MODELS: Final[Mapping[str, type[Model]]] = {
 }
 """The models of the contract machines, by contract."""
 
-EXHAUSTIBLE: Final[Mapping[str, type[Exhaustible]]] = {model.name: model for model in (InboxModel,)}
+EXHAUSTIBLE: Final[Mapping[str, type[Exhaustible]]] = {
+    name: model for name, model in MODELS.items() if issubclass(model, Small)
+}
 """Those of which every sequence of a few commands can be run."""
 
 VARIANTS: Final[Mapping[str, str]] = {

@@ -88,13 +88,14 @@ def exhaust(
 
 
 def _model(contract: str) -> type[Exhaustible]:
-    """The model of a contract.
+    """The model of a contract, its name spelled with spaces or with hyphens.
 
     Raises:
         click.UsageError: There is none, or it has no small alphabet.
     """
-    if contract in EXHAUSTIBLE:
-        return EXHAUSTIBLE[contract]
+    spaced = contract.replace("-", " ")
+    if spaced in EXHAUSTIBLE:
+        return EXHAUSTIBLE[spaced]
     if contract in MODELS:
         raise click.UsageError(f"the contract {contract!r} has no small alphabet; {', '.join(EXHAUSTIBLE)} have one")
     raise click.UsageError(str(UnknownName("contract", contract, EXHAUSTIBLE)))

@@ -5,7 +5,7 @@ nothing: generation, replay, minimisation and exhaustive runs all use the same i
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import JsonMap
@@ -82,8 +82,9 @@ class Model(Protocol):
         ...
 
 
-class Exhaustible(Model, Protocol):
-    """A model of which every sequence of a few commands can be run."""
+@runtime_checkable
+class Small(Protocol):
+    """A part of a contract that is small enough to be run through."""
 
     def small_alphabet(self) -> Sequence[JsonMap]:
         """About ten commands that together matter, legal in most states; ids come back, so that states are few."""
@@ -92,3 +93,7 @@ class Exhaustible(Model, Protocol):
     def state(self) -> Hashable:
         """The abstract state: what decides what any command does from here on, without what only grows."""
         ...
+
+
+class Exhaustible(Model, Small, Protocol):
+    """A model of which every sequence of a few commands can be run."""

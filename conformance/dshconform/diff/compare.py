@@ -191,7 +191,7 @@ class _Comparing:
     # ------------------------------------------------------------------ machines
 
     def _machine(self, check: MachineCheck, collect: Callable[[int], None]) -> None:
-        prologues = check.model_type().prologues()
+        prologues = check.model(self._sides[0].ledger).prologues()
         for index in range(check.worlds(self._examples)):
             self._shown.clear()
             prologue = prologues[index] if index < len(prologues) else []
