@@ -9,6 +9,7 @@ from dshconform.contracts.machine import MachineCheck
 from dshconform.contracts.model import Exhaustible, Model
 from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
+from dshconform.contracts.pipeline import PipelineModel
 from dshconform.contracts.scheduling import SchedulingModel
 from dshconform.contracts.table import TableCheck
 from dshconform.contracts.turn import TurnModel
@@ -18,8 +19,13 @@ from dshconform.scenarios.check import ScenarioCheck
 from dshconform.scenarios.load import bundled
 from dshconform.trace.invariants import INVARIANTS
 
-MODELS: Final[Mapping[str, type[Model]]] = {model.name: model for model in (InboxModel, TurnModel, SchedulingModel)}
+MODELS: Final[Mapping[str, type[Model]]] = {
+    model.name: model for model in (InboxModel, TurnModel, SchedulingModel, PipelineModel)
+}
 """The models of the contract machines, by contract."""
+
+_COMMANDS: Final[Mapping[str, int]] = {PipelineModel.name: 6}
+"""How many commands an example has, where one command does much: there each is a whole call."""
 
 EXHAUSTIBLE: Final[Mapping[str, type[Exhaustible]]] = {model.name: model for model in (InboxModel,)}
 """Those of which every sequence of a few commands can be run."""
@@ -48,7 +54,9 @@ def all_checks() -> tuple[Check, ...]:
     """Every check of the suite: scenarios in the order of their files, then tables, then the contract machines."""
     scenarios: list[Check] = [ScenarioCheck(scenario) for scenario in bundled()]
     cells = tuple(world.scenario() for world in (*call_worlds(), *event_worlds()))
-    machines: list[Check] = [MachineCheck(model) for model in MODELS.values()]
+    machines: list[Check] = [
+        MachineCheck(model, commands=_COMMANDS.get(name, MachineCheck.commands)) for name, model in MODELS.items()
+    ]
     return (*scenarios, TableCheck("phase", "phase table", cells), *machines)
 
 

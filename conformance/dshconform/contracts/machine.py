@@ -74,8 +74,8 @@ class MachineCheck:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """None."""
-        return ()
+        """The model's."""
+        return self.model_type.features
 
     @property
     def clauses(self) -> tuple[str, ...]:
