@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final
 
 from dshconform.contracts.inbox import InboxModel
-from dshconform.contracts.machine import MachineCheck
+from dshconform.contracts.machine import COMMANDS, MachineCheck
 from dshconform.contracts.model import Exhaustible, Model
 from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
@@ -55,7 +55,7 @@ def all_checks() -> tuple[Check, ...]:
     scenarios: list[Check] = [ScenarioCheck(scenario) for scenario in bundled()]
     cells = tuple(world.scenario() for world in (*call_worlds(), *event_worlds()))
     machines: list[Check] = [
-        MachineCheck(model, commands=_COMMANDS.get(name, MachineCheck.commands)) for name, model in MODELS.items()
+        MachineCheck(model, commands=_COMMANDS.get(name, COMMANDS)) for name, model in MODELS.items()
     ]
     return (*scenarios, TableCheck("phase", "phase table", cells), *machines)
 

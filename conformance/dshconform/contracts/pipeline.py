@@ -13,29 +13,32 @@ from typing import ClassVar, Final
 from dshconform.contracts.inbox_commands import items_of, read_command
 from dshconform.contracts.inbox_rows import ROUTE
 from dshconform.contracts.model import CommandError, Model
-from dshconform.contracts.pipeline_call import Call, Surroundings
+from dshconform.contracts.pipeline_call import Call
 from dshconform.contracts.pipeline_choice import choose, fresh
+from dshconform.contracts.pipeline_functions import Surroundings
 from dshconform.contracts.pipeline_grid import CELLS, plan_cell, tours, waiting_cell
 from dshconform.contracts.pipeline_plan import (
     AGENT,
     APPROVAL,
     INNER,
     Plan,
-    alike,
-    answer_of,
     hide,
     own,
-    plan_of,
     planned,
     provide,
+    text,
+    unregister,
+)
+from dshconform.contracts.pipeline_reading import (
+    alike,
+    answer_of,
+    plan_of,
     provided_by,
     registered_by,
     simpler,
-    text,
     tidied,
-    unregister,
 )
-from dshconform.contracts.pipeline_rows import COMPARED, change_row
+from dshconform.contracts.pipeline_rows import COMPARED
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED, Expectation, Step
@@ -72,7 +75,7 @@ class PipelineModel(Model):
     )
     cells: ClassVar[tuple[str, ...]] = CELLS
 
-    def __init__(self, switches: frozenset[str] = frozenset()) -> None:
+    def __init__(self, switches: frozenset[str] = frozenset()) -> None:  # noqa: ARG002 - as every model
         self.departed: list[str] = []
         self._around = Surroundings()
         self._calls: dict[str, Call] = {}
@@ -87,7 +90,9 @@ class PipelineModel(Model):
             {"do": "return", "value": INNER},
         ]
         definition: JsonMap = {
-            **{"name": INNER, "description": INNER, "parameters": {"type": "object"}},
+            "name": INNER,
+            "description": INNER,
+            "parameters": {"type": "object"},
             "output": {
                 "schema": {"type": "string"},
                 "render": {"$fn": f"render {INNER}", "do": shown},
@@ -150,13 +155,13 @@ class PipelineModel(Model):
             return None
         if op in _ANSWERS:
             stage, name, act = answer_of(op, args)
-            return waiting_cell(stage, act, fired=self._calls[name].fired)
+            return waiting_cell(stage, act, fired=self._calls[name].has_fired())
         call = self._between(op, args)
         assert call is not None
         said = {"tool.register": "register", "tool.restrict": "hide", "undo": "unregister"}.get(op)
         if said is None:
             said = "abort" if args["signal"] == call.plan.call else "abort own"
-        return waiting_cell(str(call.waits), said, fired=call.fired)
+        return waiting_cell(str(call.waits), said, fired=call.has_fired())
 
     def apply(self, command: JsonMap) -> list[Step]:
         """Advance by a legal command; the step is the command."""

@@ -3,38 +3,31 @@
 What is yielded is the stage that waits, what is sent is the act by which it ends.
 """
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias, TypeVar
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
 
 from dshconform.contracts.inbox_rows import Clauses, by
+from dshconform.contracts.pipeline_functions import Functions, Passing, Surroundings, Thrown, unknown_tool
 from dshconform.contracts.pipeline_plan import (
-    AGENT,
     APPROVAL,
     ERRORS,
     FEEDBACK,
     INFOS,
-    INNER,
     KINDS,
     LOSSY,
-    NO_ARGUMENTS,
-    NOBODY,
     VALUES,
     Acts,
     Plan,
-    attempts,
     context,
     own,
     part_of,
     text,
 )
 from dshconform.contracts.pipeline_rows import (
-    Request,
     Result,
-    abort_row,
     approval_row,
-    change_row,
-    function_row,
     next_row,
     phrased,
     shown,
@@ -43,13 +36,7 @@ from dshconform.contracts.pipeline_rows import (
     value_row,
 )
 from dshconform.protocol.json_value import Json, JsonMap
-from dshconform.scenarios.macros import message
 from dshconform.trace.rows import ExpectedRow
-
-T = TypeVar("T")
-
-Passing: TypeAlias = Generator[str, str, T]
-"""Goes through stages; yields the one that waits, is sent the act by which it ends."""
 
 _BEFORE: Final = ("tool call aborted before dispatch", ("AbortError", "ABORTED_BEFORE_DISPATCH"))
 _DURING: Final = ("tool call aborted", ("AbortError", "ABORTED"))
@@ -58,68 +45,10 @@ _LOSSY_RESULT: Final = "tool result must be losslessly JSON-serializable"
 _BOTH: Final = "tools/post-execute accept decision cannot replace both value and content"
 _REVIVED: Final = "tools/post-execute cannot replace the value of a failed result"
 _INVALID: Final = ("ToolOutputError", "INVALID_TOOL_OUTPUT")
-_UNKNOWN: Final = ("ToolNotFoundError", "UNKNOWN_TOOL")
+_GUARDS: Final = {"added guard": ("PIPE-GUARD-04",), "second guard": ("PIPE-GUARD-05",)}
 
 
-class Thrown(Exception):
-    """A function failed.
-
-    Args:
-        error: The name of what it threw.
-    """
-
-    def __init__(self, error: str) -> None:
-        super().__init__(error)
-        self.error: Final = error
-
-
-@dataclass(slots=True)
-class Surroundings:
-    """What calls share.
-
-    Args:
-        tools: The tools that are there: their bodies, and their finalizers if they have one.
-        hidden: Those that the agent does not see.
-        approval: What the approval service does, if there is one.
-        fired: The signals that have fired.
-        rows: The rows of the command so far.
-        running: The functions that run, and the signals on which each is told of an abort.
-    """
-
-    tools: dict[str, tuple[Acts, Acts | None]] = field(default_factory=dict)
-    hidden: set[str] = field(default_factory=set)
-    approval: Acts | None = None
-    fired: set[str] = field(default_factory=set)
-    rows: list[ExpectedRow] = field(default_factory=list)
-    running: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    waiting: list[str] = field(default_factory=list)
-    """The kinds of the functions that wait, in the order in which they began to."""
-
-    def abort(self, signal: str) -> None:
-        """Fire a signal."""
-        if signal not in self.fired:
-            self.fired.add(signal)
-            told = sorted(part for part, signals in self.running.items() if signal in signals)
-            self.rows += [abort_row(part, ("PIPE-AROUND-07",)) for part in told]
-            self.running.update(dict.fromkeys(told, ()))  # a signal fires once
-
-    def register(self, name: str, body: Acts, final: Acts | None) -> None:
-        """A tool is there."""
-        self.tools[name] = body, final
-        self.rows.append(change_row())
-
-    def hide(self, name: str) -> None:
-        """The agent does not see a tool any more."""
-        self.hidden.add(name)
-        self.rows.append(change_row())
-
-    def unregister(self, name: str) -> None:
-        """A tool is not there any more."""
-        if self.tools.pop(name, None) is not None:
-            self.rows.append(change_row())
-
-
-class Call:
+class Call(Functions):
     """One call.
 
     Args:
@@ -128,19 +57,7 @@ class Call:
     """
 
     def __init__(self, around: Surroundings, plan: Plan) -> None:
-        self.plan: Final = plan
-        self.waits: str | None = None
-        """The stage that waits."""
-        self.delegated = False
-        """Whether a wrapper that waits has something to keep."""
-        self._request: Final = Request(call=plan.call, tool=plan.call, arguments=plan.arguments, scoped=plan.scoped)
-        self._around: Final = around
-        self._guards: Final = [stage for stage in ("guard", "second guard", "scoped guard") if self._stands(stage)]
-        self._because: Clauses = ()
-        self._replaced = self._invoked = self._concluded = False
-        self._asked: dict[str, int] = {}
-        self._inside = 0
-        self._deferred: list[JsonMap] = []
+        super().__init__(around, plan)
         self._going: Final = self._run()
 
     def advance(self, act: str | None = None) -> None:
@@ -149,11 +66,6 @@ class Call:
             self.waits = next(self._going) if act is None else self._going.send(act)
         except StopIteration:
             self.waits = None
-
-    @property
-    def fired(self) -> bool:
-        """Whether the caller's signal has fired."""
-        return self.plan.call in self._around.fired
 
     def _run(self) -> Passing[None]:
         entry = self._resolved()
@@ -172,7 +84,7 @@ class Call:
         if self.plan.arguments == LOSSY:
             self._because += ("PIPE-ARGS-02",)
             return phrased(_LOSSY_ARGUMENTS, "PIPE-ARGS-02"), False
-        if self.fired:
+        if self.has_fired():
             self._because += ("PIPE-CANCEL-01",)
             return phrased(_BEFORE[0], "PIPE-CANCEL-01", info=_BEFORE[1]), False
         return None, True
@@ -191,16 +103,16 @@ class Call:
                 return self._failed(thrown, "PIPE-GUARD-03", "PIPE-ORDER-03", *self._late("PIPE-CANCEL-03")), False
         if denial is not None:
             return replace(denial, clauses=(*denial.clauses, *self._late("PIPE-CANCEL-03"))), True
-        if not self.fired:
+        if not self.has_fired():
             return None, True
         self._because += ("PIPE-CANCEL-02",)
         return phrased(_BEFORE[0], "PIPE-CANCEL-02", info=_BEFORE[1]), True
 
     def _permitted(self) -> Passing[Result | None]:
         """Ask policy, and whoever can approve."""
+        decision = yield from self._decided([one for one in ("policy", "scoped policy") if self._stands(one)])
         if "scoped policy" in self.plan.stages and not self.plan.scoped:
             self._because += ("PIPE-ORDER-06",)
-        decision = yield from self._decided([one for one in ("policy", "scoped policy") if self._stands(one)])
         if decision in {"ask", "ask why"}:
             return (yield from self._approved("why not" if decision == "ask why" else None))
         if decision != "allow":
@@ -249,7 +161,7 @@ class Call:
         if outcome == "allowed-once":
             self._because += ("PIPE-PRE-04",)
             return None
-        if outcome == "cancelled" and self.fired:
+        if outcome == "cancelled" and self.has_fired():
             return phrased(_BEFORE[0], "PIPE-CANCEL-03", info=_BEFORE[1])
         said = {
             "rejected": f'the user rejected tool "{tool}"',
@@ -284,7 +196,9 @@ class Call:
             return result, False
         contexts = (*self._deferred, *result.contexts)
         demands: Clauses = ("PIPE-CTX-01", "PIPE-CTX-02") if result.error is not None else ("PIPE-CTX-01",)
-        result = replace(result, contexts=contexts, contexts_by=(*demands, *(("PIPE-AROUND-06",) if self._again() else ())))
+        result = replace(
+            result, contexts=contexts, contexts_by=(*demands, *(("PIPE-AROUND-06",) if self._again() else ()))
+        )
         if result.error is None:
             result = replace(result, concludes=self._concluded)
         return self._unless_fired(result), True
@@ -331,7 +245,7 @@ class Call:
 
     def _body(self) -> Passing[Result]:
         replaced = self._replaced
-        if self.fired or (replaced and own(self.plan.call) in self._around.fired):
+        if self.has_fired() or (replaced and own(self.plan.call) in self._around.fired):
             self._because += ("PIPE-CANCEL-04",)
             return phrased(_BEFORE[0], "PIPE-CANCEL-04", info=_BEFORE[1])
         tool = self._resolved()
@@ -347,7 +261,7 @@ class Call:
         if not isinstance(value, str):
             return self._unfit(value, "SCHEMA-OUT-01", *self._late("PIPE-CANCEL-06"))
         result = self._completed(value, *(("PIPE-AROUND-06",) if self._again() else ("PIPE-ORDER-01",)))
-        if self.fired:
+        if self.has_fired():
             return phrased(_DURING[0], "PIPE-CANCEL-05", info=_DURING[1])
         if replaced and own(self.plan.call) in self._around.fired:
             return phrased(_DURING[0], "PIPE-CANCEL-09", info=_DURING[1])
@@ -373,7 +287,9 @@ class Call:
         match decision:
             case "content":
                 stays = ("PIPE-POST-01", *result.meta_by)
-                return replace(result, content=text("changed"), clauses=(*result.clauses, "PIPE-POST-01"), meta_by=stays)
+                return replace(
+                    result, content=text("changed"), clauses=(*result.clauses, "PIPE-POST-01"), meta_by=stays
+                )
             case "context":
                 return replace(result, contexts=(*result.contexts, context(self.plan.call, "review")))
             case "block" | "block silently":
@@ -403,7 +319,7 @@ class Call:
             self._because += ("PIPE-FINAL-02",)
         if acts is None:
             return result
-        fired = self.fired
+        fired = self.has_fired()
         try:
             said = self._at_once("final", acts, ("PIPE-FINAL-01", "PIPE-ORDER-01"), result=shown(result))
         except Thrown as thrown:
@@ -412,7 +328,7 @@ class Call:
             return replace(phrased(_LOSSY_RESULT, "PIPE-FINAL-03"), contexts_by=("PIPE-CTX-03", "PIPE-FINAL-03"))
         if said == "text":
             result = replace(result, content=text("final"), clauses=(*result.clauses, "PIPE-FINAL-01"))
-        if self.fired and not fired:
+        if self.has_fired() and not fired:
             result = replace(result, clauses=(*result.clauses, "PIPE-CANCEL-08"))
         return result
 
@@ -420,152 +336,11 @@ class Call:
         self._emit(told_row(self._request, result, ("PIPE-ORDER-04", "PIPE-ORDER-01")))
         for stage in ("told", "also told"):
             if self._stands(stage):
-                try:
+                with suppress(Thrown):
                     self._at_once(stage, self.plan.stages[stage], ("PIPE-RESULT-01",), result=shown(result))
-                except Thrown:
-                    pass
         self._emit(task_row(self.plan.call, result))
 
-    # ------------------------------------------------------------------ functions
-
-    def _function(
-        self,
-        stage: str,
-        demands: Clauses,
-        delegate: Callable[[], Passing[T]] | None,
-        told: Callable[[T], ExpectedRow] | None,
-        *,
-        acts: Acts | None = None,
-        **payload: Json,
-    ) -> Passing[tuple[str, T | None]]:
-        """Run a function; answer how it ends, and what its last `next` gave.
-
-        Raises:
-            Thrown: It fails.
-        """
-        whole = self.plan.stages[stage] if acts is None else acts
-        part = part_of(stage, self.plan.call, whole)
-        script = self._script(part, whole)
-        self._start(stage, part, script, demands, payload)
-        given: T | None = None
-        last = "pass"
-        for act in script:
-            if act == "gate":
-                if script[0] != "gate":
-                    self._emit(function_row("gate", part, KINDS[stage], self._request, demands, **payload))
-                self.delegated = False
-                self._around.waiting.append(KINDS[stage])
-                while (act := (yield stage)) == "next":  # noqa: PLW2901 - what the suite says stands for the gate
-                    given = yield from self._delegated(part, delegate, told)
-                    self.delegated = True
-                self._around.waiting.remove(KINDS[stage])
-            if act == "next":
-                given = yield from self._delegated(part, delegate, told)
-            elif not self._effect(act):
-                last = act
-        self._around.running.pop(part, None)
-        if last in ERRORS:
-            raise Thrown(last)
-        return last, given
-
-    def _delegated(
-        self, part: str, delegate: Callable[[], Passing[T]] | None, told: Callable[[T], ExpectedRow] | None
-    ) -> Passing[T]:
-        assert delegate is not None
-        assert told is not None
-        try:
-            given = yield from delegate()
-        except Thrown as thrown:
-            error: JsonMap = {"error": {"message": ERRORS[thrown.error]["message"]}}
-            self._emit(next_row(part, 0, error, ("PIPE-ORDER-05",)))
-            self._around.running.pop(part, None)
-            raise
-        self._emit(told(given))
-        return given
-
-    def _at_once(self, stage: str, acts: Acts, demands: Clauses, **payload: Json) -> str:
-        """Run a function that does not wait; answer how it ends.
-
-        Raises:
-            Thrown: It fails.
-        """
-        part = part_of(stage, self.plan.call, acts)
-        self._start(stage, part, acts, demands, payload)
-        last = "pass"
-        for act in acts:
-            if not self._effect(act):
-                last = act
-        self._around.running.pop(part, None)
-        if last in ERRORS:
-            raise Thrown(last)
-        return last
-
-    def _start(self, stage: str, part: str, script: Acts, demands: Clauses, payload: JsonMap) -> None:
-        on = "gate" if script[:1] == ("gate",) else "script"
-        self._emit(function_row(on, part, KINDS[stage], self._request, demands, **payload))
-        if stage not in _UNHEARD:
-            replaced = (own(self.plan.call),) if stage == "body" and self._replaced else ()
-            self._around.running[part] = (self.plan.call, *replaced)
-
-    def _script(self, part: str, acts: Acts) -> Acts:
-        times = self._asked.get(part, 0)
-        self._asked[part] = times + 1
-        scripts = attempts(acts)
-        return scripts[min(times, len(scripts) - 1)]
-
-    def _effect(self, act: str) -> bool:
-        """Do what a function does besides; false where the act is its end."""
-        call = self.plan.call
-        match act:
-            case "abort":
-                self._around.abort(call)
-            case "abort own":
-                self._around.abort(own(call))
-            case "replace" | "restore":
-                self._replaced = act == "replace"
-            case "defer":
-                self._deferred.append(context(call, "body"))
-            case "conclude":
-                self._concluded = True
-            case "unregister":
-                self._around.unregister(call)
-            case "listen":
-                self._because += ("PIPE-ORDER-07",)
-            case "add":
-                at = self._guards.index("scoped guard") if "scoped guard" in self._guards else len(self._guards)
-                self._guards.insert(at, "added guard")
-            case "lift":
-                self._because += ("PIPE-GUARD-05",)
-                self._guards.remove("second guard")
-            case "call" if self._invoked:
-                self._call_inside()
-            case "call":
-                asked = Request(call=f"{call} asked", tool=NOBODY, arguments=NO_ARGUMENTS)
-                self._emit(told_row(asked, _unknown_tool(NOBODY, "UNKNOWN-TOOL-01"), ("PIPE-RESULT-02", "PIPE-ORDER-04")))
-            case _:
-                return False
-        return True
-
-    def _call_inside(self) -> None:
-        """A body calls the world's own tool, which defers and concludes."""
-        self._inside += 1
-        inside = Request(call=f"{self.plan.call} inside", tool=INNER, arguments=NO_ARGUMENTS, parent=self.plan.call, attempt=self._inside)
-        self._emit(function_row("script", INNER, "tool/execute", inside, ("PIPE-NEST-01",)))
-        self._emit(value_row(f"render {INNER}", "tool/render", inside, INNER, ("PIPE-NEST-01",)))
-        demands: Clauses = ("PIPE-NEST-01",)
-        result = Result(content=text(INNER), clauses=demands, value=INNER, contexts=(message(INNER),), concludes=True)
-        self._emit(told_row(inside, result, ("PIPE-BODY-03", "PIPE-NEST-01", "PIPE-ORDER-04")))
-        self._because += ("PIPE-NEST-01",)
-
     # ------------------------------------------------------------------ what is made of it
-
-    def _stands(self, stage: str) -> bool:
-        return stage in self.plan.stages and (self.plan.scoped or not stage.startswith("scoped"))
-
-    def _resolved(self) -> tuple[Acts, Acts | None] | None:
-        """The tool as this call sees it now."""
-        hidden = self.plan.scoped and self.plan.call in self._around.hidden
-        return None if hidden else self._around.tools.get(self.plan.call)
 
     def _completed(self, value: str, *clauses: str) -> Result:
         """A success, rendered and projected."""
@@ -581,7 +356,8 @@ class Call:
         return phrased(said, *clauses, info=_INVALID)
 
     def _unknown(self, *clauses: str) -> Result:
-        return _unknown_tool(self.plan.call, *clauses)
+        self._because += clauses
+        return unknown_tool(self.plan.call, *clauses)
 
     def _failed(self, thrown: Thrown, *clauses: str) -> Result:
         self._because += clauses
@@ -589,25 +365,11 @@ class Call:
 
     def _unless_fired(self, result: Result) -> Result:
         """A success is replaced by the abort, with its contexts."""
-        if result.error is not None or not self.fired:
+        if result.error is not None or not self.has_fired():
             return result
         said, info = _DURING if self._invoked else _BEFORE
         aborted = phrased(said, "PIPE-CANCEL-07", info=info)
         return replace(aborted, contexts=result.contexts, contexts_by=(*result.contexts_by, "PIPE-CTX-02"))
 
     def _late(self, clause: str) -> Clauses:
-        return (clause,) if self.fired else ()
-
-    def _emit(self, row: ExpectedRow) -> None:
-        clauses = tuple(dict.fromkeys((*self._because, *row.clauses)))
-        self._around.rows.append(ExpectedRow(row.pattern, clauses))
-        self._because = ()
-
-
-_GUARDS: Final = {"added guard": ("PIPE-GUARD-04",), "second guard": ("PIPE-GUARD-05",)}
-_UNHEARD: Final = frozenset({"review", "final", "told", "also told", "scoped guard", "added guard"})
-"""The stages where no abort is told of, or none is compared: see `pipeline_rows.COMPARED`."""
-
-
-def _unknown_tool(name: str, *clauses: str) -> Result:
-    return phrased(f'unknown tool "{name}"', *clauses, info=_UNKNOWN)
+        return (clause,) if self.has_fired() else ()

@@ -4,12 +4,23 @@ from collections.abc import Mapping
 from typing import Final
 
 from dshconform.contracts import pipeline_plan as write
-from dshconform.contracts.pipeline_call import Call, Surroundings
+from dshconform.contracts.pipeline_call import Call
+from dshconform.contracts.pipeline_functions import Surroundings
 from dshconform.contracts.pipeline_grid import WAYS
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import JsonMap
 
-_OPTIONAL: Final = ("policy", "scoped policy", "guard", "scoped guard", "around", "review", "final", "told", "also told")
+_OPTIONAL: Final = (
+    "policy",
+    "scoped policy",
+    "guard",
+    "scoped guard",
+    "around",
+    "review",
+    "final",
+    "told",
+    "also told",
+)
 _ABORTED: Final = ("policy", "guard", "around", "body", "review", "final", "told")
 _AT_ONCE: Final = 2
 """Calls that wait at one time, at most."""
@@ -76,7 +87,9 @@ def _plan(source: Source, call: str) -> JsonMap:
         stages = {stage: acts for stage, acts in stages.items() if stage != "final" and "unregister" not in acts}
     arguments = source.choose(write.ARGUMENTS) if source.below(8) == 0 else write.NO_ARGUMENTS
     plan = write.Plan(
-        **{"call": call, "stages": stages, "arguments": arguments},
+        call=call,
+        stages=stages,
+        arguments=arguments,
         scoped=source.below(2) == 0,
         aborted=source.below(16) == 0,
     )

@@ -63,12 +63,21 @@ _FIRES: Final[Sequence[str]] = ("policy", "guard", "body", "around", "around aft
 """Where the caller's signal may fire in a call, each no later than where the next stage counts."""
 
 _REACHED: Final[Mapping[str, int]] = {
-    **{"scoped policy": 0, "policy": 1, "guard": 2, "scoped guard": 2, "body": 3},
-    **{"around": 5, "review": 6, "final": 7, "told": 8},
+    "scoped policy": 0,
+    "policy": 1,
+    "guard": 2,
+    "scoped guard": 2,
+    "body": 3,
+    "around": 5,
+    "review": 6,
+    "final": 7,
+    "told": 8,
 }
 """How many of these are behind or at a stage."""
 
-_NAMED_ARGUMENTS: Final = {str(given): name for given, name in zip(ARGUMENTS, ("none", "object", "null", "list", "lossy"), strict=True)}
+_NAMED_ARGUMENTS: Final = {
+    str(given): name for given, name in zip(ARGUMENTS, ("none", "object", "null", "list", "lossy"), strict=True)
+}
 
 
 def moments(stage: str, said: str) -> list[str]:
@@ -141,10 +150,10 @@ def _planned() -> Iterator[tuple[str, str, str]]:
                 yield stage, said, moment
 
 
-_KNOWN: Final = frozenset(spelled(stage, said if said else "nothing", moment) for stage, said, moment in _planned())
+_KNOWN: Final = frozenset(spelled(stage, said or "nothing", moment) for stage, said, moment in _planned())
 
 CELLS: Final = (
-    *(spelled(stage, said if said else "nothing", moment) for stage, said, moment in _planned()),
+    *(spelled(stage, said or "nothing", moment) for stage, said, moment in _planned()),
     *(spelled("no tool", moment) for moment in (LIVE, ENTRY)),
     *(spelled("arguments", name, moment) for name in [*_NAMED_ARGUMENTS.values()][1:] for moment in (LIVE, ENTRY)),
     *(
@@ -192,7 +201,8 @@ def tours() -> Iterator[list[JsonMap]]:
                 open_call(fitted(f"c{at}", stage, said, moment)) for at, moment in enumerate(moments(stage, said), 1)
             ]
     bare = [
-        Plan(call=f"c{at}", stages={}, arguments=NO_ARGUMENTS, aborted=aborted) for at, aborted in enumerate((False, True), 1)
+        Plan(call=f"c{at}", stages={}, arguments=NO_ARGUMENTS, aborted=aborted)
+        for at, aborted in enumerate((False, True), 1)
     ]
     yield [open_call(plan) for plan in bare]
     stages: Mapping[str, Acts] = {"policy": (), "guard": (), "body": ("value",), "final": ()}

@@ -89,7 +89,9 @@ def shown(result: Result) -> Json:
         members["value"] = by(result.clauses, result.value)
         members["meta"] = by(result.meta_by, _ABSENT if result.meta is None else {"$exact": result.meta})
     else:
-        info: JsonMap = {} if result.info is None else {"info": {"$exact": dict(zip(("name", "code"), result.info, strict=True))}}
+        info: JsonMap = (
+            {} if result.info is None else {"info": {"$exact": dict(zip(("name", "code"), result.info, strict=True))}}
+        )
         members["error"] = by(result.clauses, {"$exact": {"message": result.error, **info}})
         members["meta"] = by(result.clauses, _ABSENT if result.meta is None else {"$exact": result.meta})
     if result.contexts is None:

@@ -1,7 +1,5 @@
 """The pipeline model: it reaches what it cites, the reference follows it, and each planted fault is found."""
 
-import re
-from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -18,13 +16,13 @@ from dshconform.contracts.pipeline_plan import (
     answer,
     hide,
     own,
-    plan_of,
     planned,
     provide,
     register,
     unregister,
 )
-from dshconform.faults import PIPELINE_FAULTS, Fault
+from dshconform.contracts.pipeline_reading import plan_of
+from dshconform.faults import PIPELINE_FAULTS, SCHEDULING_FAULTS, Fault
 from dshconform.faults.tool_contract import TOOL_CONTRACT_FAULTS
 from dshconform.faults.tool_pipeline import TOOL_PIPELINE_FAULTS
 from dshconform.faults.tool_policy import TOOL_POLICY_FAULTS
@@ -43,7 +41,13 @@ from tests.conformance.machines import (
 CHECK: Final = MachineCheck(PipelineModel, commands=4)
 FAULTS: Final = [
     fault
-    for fault in (*TOOL_POLICY_FAULTS, *TOOL_PIPELINE_FAULTS, *TOOL_CONTRACT_FAULTS, *PIPELINE_FAULTS)
+    for fault in (
+        *TOOL_POLICY_FAULTS,
+        *TOOL_PIPELINE_FAULTS,
+        *TOOL_CONTRACT_FAULTS,
+        *PIPELINE_FAULTS,
+        *SCHEDULING_FAULTS,
+    )
     if fault.clause in PipelineModel.clauses
 ]
 
@@ -52,10 +56,11 @@ def last_step(*commands: JsonMap) -> Step:
     """The step of the last of some commands, each legal where it is."""
     model = PipelineModel()
     model.opening()
+    steps: list[Step] = []
     for command in commands:
         assert model.legal(command), command
-        step = model.apply(command)[0]
-    return step
+        steps = model.apply(command)
+    return steps[0]
 
 
 def titles(*commands: JsonMap) -> list[str]:
@@ -95,7 +100,7 @@ def test_every_clause_of_the_pipeline_is_cited_that_a_call_by_hand_can_show() ->
     assert {clause.level for clause in clauses} == {Level.MUST}
     shown = {
         clause.id
-        for clause in specification.clauses
+        for clause in specification.clauses.values()
         if clause.id.startswith("PIPE-") and clause.profile in {"core", "tools"}
     }
     assert shown - set(PipelineModel.clauses) == {"PIPE-CANCEL-10"}
@@ -127,8 +132,7 @@ def test_every_cited_clause_of_the_pipeline_has_a_fault_that_is_found() -> None:
 
 
 def test_a_plain_call_passes_all_stages_in_order() -> None:
-    stages = {stage: "" for stage in ("policy", "guard", "around", "review", "final", "told")}
-    assert titles(planned("c1", **stages)) == [
+    assert titles(planned("c1", policy="", guard="", around="", review="", final="", told="")) == [
         "live tools/change",
         "script tools/pre-execute",
         "script tool/guard",
@@ -167,17 +171,24 @@ def test_commands_that_make_no_sense_now_are_told_from_those_that_never_do() -> 
     assert not model.legal(planned("c1"))
     assert not model.legal(answer("around", "c1", "kept"))
     assert not model.legal(register("c1", ("value",)))
-    for command in (abort(own("c1")), hide("c1"), unregister("c1"), provide("rejected"), answer("around", "c1", "next")):
+    for command in (
+        abort(own("c1")),
+        hide("c1"),
+        unregister("c1"),
+        provide("rejected"),
+        answer("around", "c1", "next"),
+    ):
         assert model.legal(command)
-    for senseless in (
+    senseless: list[JsonMap] = [
         {"do": "agent.cancel", "args": {}},
         {"do": "burst", "args": {"do": []}},
         {"do": "gate.resolve", "args": {"gate": {"kind": "tool/execute", "call": "c1"}, "value": 7}},
         {"do": "approval.provide", "args": {"as": APPROVAL, "fn": {"$fn": "somebody"}}},
         {"do": "tool.restrict", "args": {"as": "hide c1", "allow": []}},
-    ):
+    ]
+    for command in senseless:
         with pytest.raises(CommandError):
-            model.legal(senseless)
+            model.legal(command)
 
 
 def test_a_plan_is_read_back() -> None:
