@@ -128,6 +128,12 @@ def test_every_cited_clause_of_the_pipeline_has_a_fault_that_is_found() -> None:
     assert pipeline <= {fault.clause for fault in FAULTS}
 
 
+def test_faults_are_told_apart_and_said_in_a_sentence() -> None:
+    """Names are used once."""
+    assert len({fault.id for fault in FAULTS}) == len(FAULTS)
+    assert all(fault.about.endswith(".") for fault in PIPELINE_FAULTS)
+
+
 # ---------------------------------------------------------------------- what the model says
 
 
