@@ -27,6 +27,9 @@ from dshconform.scenarios.macros import shorten
 from dshconform.trace.compare import NO_ROWS, Alignment
 from dshconform.trace.pattern import Difference
 
+COMMANDS: Final = 80
+"""Commands of one example after its prologue, at most, unless a contract says otherwise."""
+
 BYTES: Final = 600
 """Choices of one example; a command takes three to eight."""
 
@@ -54,7 +57,7 @@ class MachineCheck:
     """
 
     model_type: type[Model]
-    commands: int = 80
+    commands: int = COMMANDS
     every_prologue: bool = True
 
     @property
@@ -74,8 +77,8 @@ class MachineCheck:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """None."""
-        return ()
+        """The model's."""
+        return self.model_type.features
 
     @property
     def clauses(self) -> tuple[str, ...]:

@@ -27,6 +27,10 @@ class Model(Protocol):
     """`inbox`"""
 
     profile: ClassVar[str]
+
+    features: ClassVar[tuple[str, ...]] = ()
+    """What an implementation must declare besides."""
+
     clauses: ClassVar[tuple[str, ...]]
     """Every clause that its expectations cite."""
 

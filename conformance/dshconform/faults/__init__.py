@@ -24,6 +24,7 @@ from dshconform.faults.listeners import LISTENER_FAULTS
 from dshconform.faults.llm_calls import LLM_CALL_FAULTS
 from dshconform.faults.llm_streams import LLM_STREAM_FAULTS
 from dshconform.faults.pending import PENDING_FAULTS
+from dshconform.faults.pipeline import PIPELINE_FAULTS
 from dshconform.faults.prompts import PROMPT_FAULTS
 from dshconform.faults.proposals import PROPOSAL_FAULTS
 from dshconform.faults.record import RECORD_FAULTS
@@ -95,4 +96,4 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 
-__all__ = ["FAULTS", "SCENARIO_FAULTS", "SCHEDULING_FAULTS", "TURN_FAULTS", "Fault"]
+__all__ = ["FAULTS", "PIPELINE_FAULTS", "SCENARIO_FAULTS", "SCHEDULING_FAULTS", "TURN_FAULTS", "Fault"]
