@@ -3,13 +3,13 @@
 What is yielded is the stage that waits, what is sent is the act by which it ends.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from dshconform.contracts.inbox_rows import Clauses, by
-from dshconform.contracts.pipeline_functions import Functions, Passing, Surroundings, Thrown, unknown_tool
+from dshconform.contracts.pipeline_functions import Functions, Surroundings, Thrown, unknown_tool
 from dshconform.contracts.pipeline_plan import (
     APPROVAL,
     ERRORS,
@@ -67,7 +67,7 @@ class Call(Functions):
         except StopIteration:
             self.waits = None
 
-    def _run(self) -> Passing[None]:
+    def _run(self) -> Generator[str, str, None]:
         entry = self._resolved()
         result, reviewed = self._entered()
         if result is None:
@@ -91,7 +91,7 @@ class Call(Functions):
 
     # ------------------------------------------------------------------ policy
 
-    def _prepared(self) -> Passing[tuple[Result | None, bool]]:
+    def _prepared(self) -> Generator[str, str, tuple[Result | None, bool]]:
         try:
             denial = yield from self._permitted()
         except Thrown as thrown:
@@ -108,7 +108,7 @@ class Call(Functions):
         self._because += ("PIPE-CANCEL-02",)
         return phrased(_BEFORE[0], "PIPE-CANCEL-02", info=_BEFORE[1]), True
 
-    def _permitted(self) -> Passing[Result | None]:
+    def _permitted(self) -> Generator[str, str, Result | None]:
         """Ask policy, and whoever can approve."""
         decision = yield from self._decided([one for one in ("policy", "scoped policy") if self._stands(one)])
         if "scoped policy" in self.plan.stages and not self.plan.scoped:
@@ -122,12 +122,12 @@ class Call(Functions):
             self._because += ("PIPE-GUARD-02",)
         return None
 
-    def _decided(self, stages: Sequence[str]) -> Passing[str]:
+    def _decided(self, stages: Sequence[str]) -> Generator[str, str, str]:
         if not stages:
             return "allow"
         among: Clauses = ("PIPE-ORDER-05",) if "scoped policy" in self.plan.stages else ()
 
-        def inner() -> Passing[str]:
+        def inner() -> Generator[str, str, str]:
             return (yield from self._decided(stages[1:]))
 
         def told(decision: str) -> ExpectedRow:
@@ -140,7 +140,7 @@ class Call(Functions):
             return last
         return (yield from inner()) if given is None else given
 
-    def _approved(self, reason: str | None) -> Passing[Result | None]:
+    def _approved(self, reason: str | None) -> Generator[str, str, Result | None]:
         tool, approval = self.plan.call, self._around.approval
         if approval is None:
             self._because += ("PIPE-PRE-02",)
@@ -185,7 +185,7 @@ class Call(Functions):
 
     # ------------------------------------------------------------------ wrappers and body
 
-    def _dispatched(self) -> Passing[tuple[Result, bool]]:
+    def _dispatched(self) -> Generator[str, str, tuple[Result, bool]]:
         try:
             result = yield from self._wrapped()
         except Thrown as thrown:
@@ -203,7 +203,7 @@ class Call(Functions):
             result = replace(result, concludes=self._concluded)
         return self._unless_fired(result), True
 
-    def _wrapped(self) -> Passing[Result]:
+    def _wrapped(self) -> Generator[str, str, Result]:
         if not self._stands("around"):
             return (yield from self._body())
         part = part_of("around", self.plan.call, self.plan.stages["around"])
@@ -243,7 +243,7 @@ class Call(Functions):
         whole = self._completed(answer["value"], "PIPE-AROUND-02")
         return replace(whole, contexts=contexts, concludes_by=("PIPE-CONCLUDE-02",))
 
-    def _body(self) -> Passing[Result]:
+    def _body(self) -> Generator[str, str, Result]:
         replaced = self._replaced
         if self.has_fired() or (replaced and own(self.plan.call) in self._around.fired):
             self._because += ("PIPE-CANCEL-04",)
@@ -272,7 +272,7 @@ class Call(Functions):
 
     # ------------------------------------------------------------------ policy on results, finalizer, observers
 
-    def _reviewed(self, result: Result) -> Passing[Result]:
+    def _reviewed(self, result: Result) -> Generator[str, str, Result]:
         demands: Clauses = ("PIPE-ORDER-02", "PIPE-ORDER-01")
         try:
             last, _ = yield from self._function("review", demands, None, None, result=shown(result))

@@ -147,7 +147,7 @@ class Functions:
         *,
         acts: Acts | None = None,
         **payload: Json,
-    ) -> Passing[tuple[str, T | None]]:
+    ) -> Generator[str, str, tuple[str, T | None]]:
         """Run a function; answer how it ends, and what its last `next` gave.
 
         Raises:
@@ -180,7 +180,7 @@ class Functions:
 
     def _delegated(
         self, part: str, delegate: Callable[[], Passing[T]] | None, told: Callable[[T], ExpectedRow] | None
-    ) -> Passing[T]:
+    ) -> Generator[str, str, T]:
         assert delegate is not None
         assert told is not None
         try:
