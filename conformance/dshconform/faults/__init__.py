@@ -95,4 +95,7 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 
-__all__ = ["FAULTS", "SCENARIO_FAULTS", "SCHEDULING_FAULTS", "TURN_FAULTS", "Fault"]
+ALL_FAULTS: Final[tuple[Fault, ...]] = (*FAULTS, *SCENARIO_FAULTS, *TURN_FAULTS, *SCHEDULING_FAULTS)
+"""All of them; whoever tries one asks every check that cites its clause."""
+
+__all__ = ["ALL_FAULTS", "FAULTS", "SCENARIO_FAULTS", "SCHEDULING_FAULTS", "TURN_FAULTS", "Fault"]
