@@ -7,7 +7,7 @@ which the fault violates proves that it sees a violation of that clause. What ot
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,7 +21,7 @@ from dshconform.scenarios.check import ScenarioCheck
 from dshconform.trace.invariants import INVARIANTS
 
 SEED: Final = 1
-"""A machine's choices follow from it. Those of its examples that have a prologue of their own are tried."""
+"""A machine's choices follow from it. Its examples are those that have a prologue of their own."""
 
 _WATCHED: Final = frozenset(clause for invariant in INVARIANTS for clause in invariant.clauses)
 
@@ -68,7 +68,7 @@ def try_fault(fault: Fault, checks: Sequence[Check], open_link: Callable[[], Lin
 
     def run(check: Check) -> None:
         nonlocal killed_by
-        first = _blamed_first(_narrowed(check, fault.clause), open_link)
+        first = _blamed_first(_narrowed(check, fault.clause), fault.clause, open_link)
         blamed.update(dict.fromkeys(first))
         if fault.clause in first and killed_by is None:
             killed_by = check.name
@@ -85,19 +85,28 @@ def try_fault(fault: Fault, checks: Sequence[Check], open_link: Callable[[], Lin
     return Trial(fault=fault, killed_by=killed_by, collateral=collateral)
 
 
-def _blamed_first(check: Check, open_link: Callable[[], Link]) -> list[str]:
+class _Enough(Exception):
+    """A machine need not look for what else it could find."""
+
+
+def _blamed_first(check: Check, wanted: str, open_link: Callable[[], Link]) -> list[str]:
     """The clauses that fail by a check: of each difference the one that is blamed before the others.
 
     Where the reference breaks its adapter, which it may under a fault, nobody is blamed for that: as in a run, what
     the check had found until then counts.
     """
     outcome = Outcome(check=check.name)
-    try:
-        with open_link() as link:
-            check.run(RunContext(link=link, ledger=Ledger(), seed=SEED, examples=1, progress=_ignore), outcome)
-    except AdapterFault:
-        pass
-    return [clause for failure in outcome.failures for clause in failure.difference.clauses[:1]]
+
+    def blamed() -> list[str]:
+        return [clause for failure in outcome.failures for clause in failure.difference.clauses[:1]]
+
+    def progress(_: int) -> None:
+        if isinstance(check, MachineCheck) and wanted in blamed():
+            raise _Enough
+
+    with suppress(AdapterFault, _Enough), open_link() as link:
+        check.run(RunContext(link=link, ledger=Ledger(), seed=SEED, examples=1, progress=progress), outcome)
+    return blamed()
 
 
 def _narrowed(check: Check, clause: str) -> Check:
@@ -107,10 +116,6 @@ def _narrowed(check: Check, clause: str) -> Check:
     if isinstance(check, MachineCheck):
         return replace(check, replays=0)
     return check
-
-
-def _ignore(worlds: int) -> None:
-    del worlds
 
 
 @contextmanager
