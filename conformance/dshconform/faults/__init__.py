@@ -44,6 +44,7 @@ from dshconform.faults.tool_contract import TOOL_CONTRACT_FAULTS
 from dshconform.faults.tool_pipeline import TOOL_PIPELINE_FAULTS
 from dshconform.faults.tool_policy import TOOL_POLICY_FAULTS
 from dshconform.faults.tool_registry import TOOL_REGISTRY_FAULTS
+from dshconform.faults.tool_results import TOOL_RESULT_FAULTS
 from dshconform.faults.turn import TURN_FAULTS
 from dshconform.faults.wakes import WAKE_FAULTS
 from dshconform.faults.work import WORK_FAULTS
@@ -69,6 +70,7 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *TOOL_REGISTRY_FAULTS,
     *TOOL_POLICY_FAULTS,
     *TOOL_PIPELINE_FAULTS,
+    *TOOL_RESULT_FAULTS,
     *RECORD_FAULTS,
     *LISTENER_FAULTS,
     *LIFECYCLE_FAULTS,

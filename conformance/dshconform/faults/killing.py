@@ -130,7 +130,7 @@ def _planted(fault: Fault) -> Iterator[None]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep to oneself what is logged and warned of a fault: the adapter makes rows of it, and nobody else is concerned."""
+    """Say nothing of what is logged and warned under a fault: the adapter makes rows of it."""
     loggers = [logging.getLogger(name) for name in ("dshcore", "asyncio")]
     silence = logging.NullHandler()
     for logger in loggers:
