@@ -27,6 +27,7 @@ from dshconform.faults.pending import PENDING_FAULTS
 from dshconform.faults.prompts import PROMPT_FAULTS
 from dshconform.faults.proposals import PROPOSAL_FAULTS
 from dshconform.faults.record import RECORD_FAULTS
+from dshconform.faults.refused_appends import REFUSED_APPEND_FAULTS
 from dshconform.faults.registrations import REGISTRATION_FAULTS
 from dshconform.faults.rendered_prompts import RENDERING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
@@ -72,6 +73,7 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *TOOL_PIPELINE_FAULTS,
     *TOOL_RESULT_FAULTS,
     *RECORD_FAULTS,
+    *REFUSED_APPEND_FAULTS,
     *LISTENER_FAULTS,
     *LIFECYCLE_FAULTS,
     *CREATION_FAULTS,
