@@ -144,8 +144,12 @@ def _progress(console: Console, total: int, *, told: bool) -> Iterator[Callable[
         yield count
         return
     bar = Progress(
-        TextColumn("faults"), BarColumn(bar_width=40), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=console, transient=True,
+        TextColumn("faults"),
+        BarColumn(bar_width=40),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
     )
     with bar:
         task = bar.add_task("faults", total=total)

@@ -29,9 +29,7 @@ def print_trial(console: Console, trial: Trial) -> None:
         console.print(line, markup=False, style="dim")
 
 
-def print_coverage(
-    console: Console, coverage: Mapping[Profile, Coverage], exceptions: Sequence[Unfaulted]
-) -> None:
+def print_coverage(console: Console, coverage: Mapping[Profile, Coverage], exceptions: Sequence[Unfaulted]) -> None:
     """Print the coverage of some profiles, what is not covered, and the exceptions with their reasons."""
     console.print(_table(coverage))
     missing = {profile: one.missing for profile, one in coverage.items() if one.missing}
