@@ -115,7 +115,7 @@ EMPTY: Final[Mapping[str, str]] = {
     "always-refuse": "refuses every command",
     "always-accept": "answers every command with true",
 }
-"""Implementations without any behaviour, and what each does. The suite ships with them to show that they pass nothing."""
+"""Adapters without an implementation, and what each does: the suite ships with them to show that they pass nothing."""
 
 SORTING: Final = "sort-the-records"
 """The reference, but for the order of everything that it tells."""

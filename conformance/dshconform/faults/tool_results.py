@@ -17,10 +17,12 @@ _finish: Final[Callable[[PendingCall], Coroutine[Any, Any, ToolResult]]] = Pendi
 async def _race(self: PendingCall) -> ToolResult:
     """Whichever comes first: the end of the body, or the abort."""
     body = eager.start(_attempt(self))
-    aborted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    release = self._call.signal.on_abort(lambda: aborted.done() or aborted.set_result(None))
-    await asyncio.wait([body, aborted], return_when=asyncio.FIRST_COMPLETED)
+    aborted = asyncio.Event()
+    waiting = eager.start(aborted.wait())
+    release = self._call.signal.on_abort(aborted.set)
+    await asyncio.wait([body, waiting], return_when=asyncio.FIRST_COMPLETED)
     release()
+    waiting.cancel()
     return body.result() if body.done() else results.ABORTED
 
 
