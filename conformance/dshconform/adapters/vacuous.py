@@ -55,7 +55,7 @@ class SortingAdapter:
     def handle(self, command: Command) -> Reply:
         """Let the reference answer, and sort what it tells."""
         reply = self._reference.handle(command)
-        rows = sorted(reply.observed, key=_text)
+        rows = sorted(reply.observed, key=text_of)
         opened = [str(row["gate"]) for row in rows if row["on"] == "gate"]
         waiting = [gate for gate in reply.open if gate not in opened]
         return replace(reply, observed=rows, open=[*waiting, *(gate for gate in opened if gate in reply.open)])
@@ -65,7 +65,8 @@ class SortingAdapter:
         self._reference.close()
 
 
-def _text(row: Row) -> str:
+def text_of(row: Row) -> str:
+    """What rows are sorted by: their text."""
     return json.dumps(row, sort_keys=True, default=dict)
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from dshconform.adapters.catalog import EMPTY, reference_under_fault
 from dshconform.checks.catalog import UnknownName, all_checks
 from dshconform.cli.exit_status import FAULT_EXIT_STATUS
-from dshconform.cli.target import must_be_writable
+from dshconform.cli.target import file_must_be_writable
 from dshconform.cli.vacuity import judge_vacuous, passed
 from dshconform.faults import ALL_FAULTS, Fault
 from dshconform.faults.coverage import load_exceptions, measure
@@ -54,8 +54,7 @@ def faults(
     without behaviour, 2 wrong usage or a fault that cannot be planted.
     """
     console = Console(highlight=False, soft_wrap=True)
-    if json_file is not None:
-        must_be_writable(json_file.parent, "--json")
+    file_must_be_writable(json_file, "--json")
     specification = load_specification()
     try:
         wanted = {specification.clause(clause).id for clause in clauses}
