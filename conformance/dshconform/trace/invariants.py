@@ -21,7 +21,7 @@ INVARIANTS: Final[tuple[Invariant, ...]] = (*LOG_INVARIANTS, *CALL_INVARIANTS, *
 """All of them."""
 
 _BY_HAND: Final = frozenset({("return", "session.append"), ("return", "session.refuse")})
-"""Commands after which a log is no evidence of its driver any more: it has what none would write, or lacks something."""
+"""Commands after which a log is no evidence of its driver any more: it has, or lacks, what no driver would."""
 
 
 class Watch:

@@ -16,7 +16,8 @@ from dshconform.faults.fault import replaced
 from dshconform.faults.killing import CannotPlant, try_fault
 from dshconform.links.in_process import InProcessLink
 from dshconform.links.link import Link
-from dshconform.protocol.messages import Command, Reply
+from dshconform.protocol.json_value import Json
+from dshconform.protocol.messages import Command, Reply, Row
 from dshconform.scenarios.check import ScenarioCheck
 from dshconform.scenarios.load import build_scenario
 from tests.conformance.running.fakes import HELLO
@@ -34,7 +35,7 @@ class Adapter:
             return Reply(id=command.id, result=HELLO)
         assert self.status != "lost"
         result = {"status": self.status} if command.op == "agent.inspect" else None
-        told = [] if command.op == "world.close" else [{"on": "return", "op": command.op, "result": result}]
+        told: list[Row] = [] if command.op == "world.close" else [{"on": "return", "op": command.op, "result": result}]
         return Reply(id=command.id, result=result, observed=told)
 
     def close(self) -> None:
@@ -52,8 +53,8 @@ def fault(status: str = "running", clause: str = "AGENT-SEND-01") -> Fault:
 
 def look(name: str, *by: str) -> ScenarioCheck:
     """A scenario that looks at the status, which is demanded by these clauses."""
-    step = {"do": "agent.inspect", "args": {"agent": "a"}, "by": list(by), "result": {"status": "idle"}}
-    steps = [{"do": "world.open"}, step]
+    look: Json = {"do": "agent.inspect", "args": {"agent": "a"}, "by": list(by), "result": {"status": "idle"}}
+    steps: Json = [{"do": "world.open"}, look]
     return ScenarioCheck(build_scenario({"scenario": name, "title": name, "contract": "turn", "steps": steps}, name))
 
 

@@ -10,7 +10,7 @@ from dshconform.adapters.reference.dispatch import TABLE
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.places import TOP
 from dshconform.adapters.reference.scopes import scope_at
-from dshconform.adapters.reference.world import Flood, World
+from dshconform.adapters.reference.world import MAX_ROWS, Flood, World
 from dshconform.protocol.json_value import JsonMap
 from dshconform.protocol.messages import PROTOCOL_VERSION, Command, Reply, Row
 from dshcore.settling import SettlingLoop, Unsettled
@@ -36,7 +36,7 @@ class ReferenceAdapter:
         max_rows: Observations likewise. More of any of them makes the reply a fault, `unsettled`.
     """
 
-    def __init__(self, *, max_turns: int = 200_000, max_seconds: float = 10.0, max_rows: int = 200_000) -> None:
+    def __init__(self, *, max_turns: int = 200_000, max_seconds: float = 10.0, max_rows: int = MAX_ROWS) -> None:
         self._limits: Final = (max_turns, max_seconds, max_rows)
         self.world: World | None = None
         """The open world."""

@@ -37,6 +37,10 @@ CURRENT: Final[ContextVar["World | None"]] = ContextVar("world", default=None)
 """The world in which the running code was started: several may live in one process."""
 
 
+MAX_ROWS: Final = 200_000
+"""Rows of one reply."""
+
+
 class Flood(BaseException):
     """More rows than a reply may have. No `Exception`: nothing that listens to the implementation may contain it."""
 
@@ -81,7 +85,7 @@ class World:
         table: The operations that commands and scripts may call.
         scope: Makes what values are read in.
         loop: Where everything in it runs; the world closes it.
-        max_rows: Rows of one reply. An implementation that never rests need not let the loop turn.
+        max_rows: As many as a reply may have. An implementation that never rests need not let the loop turn.
     """
 
     composition: "Composition"
@@ -92,7 +96,7 @@ class World:
         table: "Mapping[str, Operation]",
         scope: "Callable[[World, Place], Scope]",
         loop: SettlingLoop,
-        max_rows: int,
+        max_rows: int = MAX_ROWS,
     ) -> None:
         self.table: Final = table
         self._scope = scope
