@@ -12,7 +12,6 @@ It is also the model for an adapter of your own. These modules are the protocol:
 
 And these know the implementation: `composition` (how it is composed, and what its agents are called), `operations`,
 `tools` and `llm_operations` (which call each command makes), `kinds`, `tool_forms`, `prompt_forms` and `llm_forms`
-(what its hooks hand over and expect back), `settings` (a store for its user settings), `models` (the adapter of a
-model), `observe` (what it tells), `failures` (its errors). An adapter for another implementation in Python replaces
-them.
+(what its hooks hand over and expect back), `models` (the adapter of a model), `observe` (what it tells), `failures`
+(its errors). An adapter for another implementation in Python replaces them.
 """
