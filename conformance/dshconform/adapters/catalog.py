@@ -91,6 +91,35 @@ def _dsh_node(opening: Opening) -> Link:
     return _stdio(installation.command, opening)
 
 
+def reference_under_fault() -> Link:
+    """The reference as faults are tried on it: one that makes it go on without end is given up early."""
+    from dshconform.adapters.reference.adapter import ReferenceAdapter
+    from dshconform.links.in_process import InProcessLink
+
+    return InProcessLink(ReferenceAdapter(max_turns=2_000, max_rows=5_000))
+
+
+def _vacuous(name: str) -> Callable[[Opening], Link]:
+    def open_link(_: Opening) -> Link:
+        from dshconform.adapters.vacuous import VACUOUS
+        from dshconform.links.in_process import InProcessLink
+
+        return InProcessLink(VACUOUS[name]())
+
+    return open_link
+
+
+EMPTY: Final[Mapping[str, str]] = {
+    "null": "answers every command with nothing; shows what the checks do not look at",
+    "echo": "answers every command with its own arguments",
+    "always-refuse": "refuses every command",
+    "always-accept": "answers every command with true",
+}
+"""Adapters without an implementation, and what each does: the suite ships with them to show that they pass nothing."""
+
+SORTING: Final = "sort-the-records"
+"""The reference, but for the order of everything that it tells."""
+
 _ALL: Final = (
     Implementation(
         name="reference",
@@ -109,6 +138,13 @@ _ALL: Final = (
         about="the published packages @deepseek-ai/dsh-* 0.1.0-rc.8, installed from npm on first use",
         open=_dsh_node,
         ledger=_folder("dsh_node") / "deviations.yaml",
+    ),
+    *(Implementation(name=name, about=about, open=_vacuous(name), ledger=None) for name, about in EMPTY.items()),
+    Implementation(
+        name=SORTING,
+        about="dshcore, the rows of every reply sorted; shows which checks look at no order",
+        open=_vacuous(SORTING),
+        ledger=None,
     ),
 )
 

@@ -16,6 +16,7 @@ _COMMANDS: Final = {
     "exhaust": ("dshconform.cli.exhaust", "exhaust", "Run every sequence of a few commands."),
     "diff": ("dshconform.cli.diff", "diff", "Find what no clause decides between two implementations."),
     "replay": ("dshconform.cli.replay", "replay", "Run a scenario or a saved counterexample, step by step."),
+    "faults": ("dshconform.cli.faults", "faults", "Plant faults in the reference: do the checks find them?"),
     "explain": ("dshconform.cli.explain", "explain", "Show a clause and the checks that hold it."),
     "list": ("dshconform.cli.list_", "list_", "List clauses, checks, contracts or implementations."),
 }

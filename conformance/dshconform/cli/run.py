@@ -8,7 +8,7 @@ import click
 
 from dshconform.checks.catalog import UnknownName, all_checks, select
 from dshconform.cli.session import Session
-from dshconform.cli.target import TargetCommand, choose, must_be_writable, target_options
+from dshconform.cli.target import TargetCommand, choose, file_must_be_writable, target_options
 from dshconform.spec.specification import UnknownClause, load_specification
 
 
@@ -46,10 +46,7 @@ def run(
     interrupted.
     """
     target = choose(ctx, name, implementation, deviations=deviations, timeout=timeout, work=work)
-    if json_file is not None:
-        if not json_file.parent.is_dir():
-            raise click.UsageError(f"--json: there is no folder {json_file.parent}: make it first")
-        must_be_writable(json_file.parent, "--json")
+    file_must_be_writable(json_file, "--json")
     specification = load_specification()
     checks = all_checks()
     try:

@@ -202,6 +202,19 @@ def must_be_writable(folder: Path, option: str) -> None:
         ) from error
 
 
+def file_must_be_writable(file: Path | None, option: str) -> None:
+    """Refuse a file that is to be written at the end, where that cannot be; none is no file.
+
+    Raises:
+        click.UsageError: Its folder does not exist, or nothing can be written there.
+    """
+    if file is None:
+        return
+    if not file.parent.is_dir():
+        raise click.UsageError(f"{option}: there is no folder {file.parent}: make it first")
+    must_be_writable(file.parent, option)
+
+
 def started_as() -> str:
     """How this program was called, as a shell takes it again."""
     program = Path(sys.argv[0])

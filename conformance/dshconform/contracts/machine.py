@@ -33,9 +33,6 @@ COMMANDS: Final = 80
 BYTES: Final = 600
 """Choices of one example; a command takes three to eight."""
 
-REPLAYS: Final = 400
-"""Worlds that minimising one failure may open."""
-
 FULL_COLLECTION: Final = 64
 """Worlds between two collections of all garbage; between any two, only of the youngest."""
 
@@ -54,11 +51,13 @@ class MachineCheck:
         model_type: The contract's model.
         commands: Commands of one example after its prologue, at most.
         every_prologue: Whether there is a world for each prologue, however few are asked for.
+        replays: Worlds that minimising one failure may open.
     """
 
     model_type: type[Model]
     commands: int = COMMANDS
     every_prologue: bool = True
+    replays: int = 400
 
     @property
     def name(self) -> str:
@@ -227,7 +226,7 @@ class MachineCheck:
         whole = tuple(example.performed)
         odd = _odd_one(difference, replay(whole), replay(whole))
         if odd is None:
-            shortest = minimise(whole, fails, limit=REPLAYS, simpler=example.model.simpler)
+            shortest = minimise(whole, fails, limit=self.replays, simpler=example.model.simpler)
             shortest = list(fails(example.model.tidied(shortest)) or shortest)
             smallest = replay(shortest)
             odd = _odd_one(difference, smallest, replay(shortest))

@@ -81,6 +81,7 @@ class TurnModel(AgentModel[TurnAgent]):
             ),
             Step("model.register", {"as": MODEL, "routes": [ROUTE["provider"]], "stream": stream}),
             Step("agent.create", create),
+            self.look(),
         ]
 
 

@@ -28,6 +28,7 @@ from dshconform.faults.pipeline import PIPELINE_FAULTS
 from dshconform.faults.prompts import PROMPT_FAULTS
 from dshconform.faults.proposals import PROPOSAL_FAULTS
 from dshconform.faults.record import RECORD_FAULTS
+from dshconform.faults.refused_appends import REFUSED_APPEND_FAULTS
 from dshconform.faults.registrations import REGISTRATION_FAULTS
 from dshconform.faults.rendered_prompts import RENDERING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
@@ -45,6 +46,7 @@ from dshconform.faults.tool_contract import TOOL_CONTRACT_FAULTS
 from dshconform.faults.tool_pipeline import TOOL_PIPELINE_FAULTS
 from dshconform.faults.tool_policy import TOOL_POLICY_FAULTS
 from dshconform.faults.tool_registry import TOOL_REGISTRY_FAULTS
+from dshconform.faults.tool_results import TOOL_RESULT_FAULTS
 from dshconform.faults.turn import TURN_FAULTS
 from dshconform.faults.wakes import WAKE_FAULTS
 from dshconform.faults.work import WORK_FAULTS
@@ -70,7 +72,9 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
     *TOOL_REGISTRY_FAULTS,
     *TOOL_POLICY_FAULTS,
     *TOOL_PIPELINE_FAULTS,
+    *TOOL_RESULT_FAULTS,
     *RECORD_FAULTS,
+    *REFUSED_APPEND_FAULTS,
     *LISTENER_FAULTS,
     *LIFECYCLE_FAULTS,
     *CREATION_FAULTS,
@@ -96,4 +100,21 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 
-__all__ = ["FAULTS", "PIPELINE_FAULTS", "SCENARIO_FAULTS", "SCHEDULING_FAULTS", "TURN_FAULTS", "Fault"]
+ALL_FAULTS: Final[tuple[Fault, ...]] = (
+    *FAULTS,
+    *SCENARIO_FAULTS,
+    *TURN_FAULTS,
+    *SCHEDULING_FAULTS,
+    *PIPELINE_FAULTS,
+)
+"""All of them; whoever tries one asks every check that cites its clause."""
+
+__all__ = [
+    "ALL_FAULTS",
+    "FAULTS",
+    "PIPELINE_FAULTS",
+    "SCENARIO_FAULTS",
+    "SCHEDULING_FAULTS",
+    "TURN_FAULTS",
+    "Fault",
+]

@@ -1,16 +1,35 @@
-"""Faults of the agents of a configuration."""
+"""Faults of the agents of a configuration, and of the cap of tool calls."""
 
 from typing import Final
 
 from dshconform.faults.edit import edit
 from dshconform.faults.fault import Fault
 from dshcore import spine
-from dshcore.agent_loop import configured
+from dshcore.agent_loop import configured, creation
 from dshcore.agent_loop.configured import ConfiguredAgents
+from dshcore.agent_loop.creation import AgentLoop
 from dshcore.agent_loop.life import Life
 from dshcore.context.listeners import Listeners
 
 CONFIGURED_AGENT_FAULTS: Final[tuple[Fault, ...]] = (
+    Fault(
+        "cap-of-none-is-no-cap",
+        "CONF-PAR-01",
+        "A cap of zero is taken for none at all.",
+        edit(creation, "_checked_cap", ("    if type", "    if cap == 0:\n        return 10**9\n    if type")),
+    ),
+    Fault(
+        "cap-is-read-once",
+        "CONF-PAR-02",
+        "What a user stores of the cap counts when the loop is loaded the next time.",
+        edit(AgentLoop, "_cap", ("settings = self._ctx.get(SETTINGS)", "settings = None")),
+    ),
+    Fault(
+        "invalid-cap-is-stored",
+        "CONF-PAR-02",
+        "A cap that cannot be is stored, and the turns that read it fail.",
+        edit(creation, "_check_settings", ("        _checked_cap(proposed.value.get(CAP, 1))", "        pass")),
+    ),
     Fault(
         "fresh-id-has-another-form",
         "CONF-ID-01",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from dshconform.faults.edit import edit
+from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault
 from dshcore.agent.initiator import Initiators
 from dshcore.agent_loop.agent import DrivenAgent
@@ -57,6 +57,37 @@ INITIATOR_FAULTS: Final[tuple[Fault, ...]] = (
             (
                 "None if innermost is None else innermost.value",
                 "None if innermost not in self._boundaries._open else innermost.value",
+            ),
+        ),
+    ),
+    Fault(
+        "boundaries-wrap-failures",
+        "INIT-READ-06",
+        "What an operation throws inside a boundary comes out as another error.",
+        edit(
+            Boundaries,
+            "enter",
+            (
+                "    finally:\n        self._innermost.reset(token)",
+                (
+                    "    except Exception as error:\n"
+                    "        raise RuntimeError(str(error)) from error\n"
+                    "    finally:\n"
+                    "        self._innermost.reset(token)"
+                ),
+            ),
+        ),
+    ),
+    Fault(
+        "drivers-share-an-initiator",
+        "LOOP-INIT-01",
+        "Of drivers that run beside each other each reads the agent that began last.",
+        together(
+            edit(Boundaries, "enter", ("operation()", "self.__dict__.__setitem__('latest', boundary) or operation()")),
+            edit(
+                Boundaries,
+                "innermost",
+                ("self._innermost.get()", "self._innermost.get() and self.__dict__['latest']"),
             ),
         ),
     ),

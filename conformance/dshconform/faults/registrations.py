@@ -7,10 +7,28 @@ from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault
 from dshconform.faults.lifecycle import TOLD_BEFORE_IT_LEFT
 from dshconform.faults.teardowns import DETACHES_BY_ID
+from dshcore import spine
 from dshcore.agent.registry import AgentRegistry
 from dshcore.agent_loop.creation import AgentLoop
+from dshcore.context.context import Context
 
 REGISTRATION_FAULTS: Final[tuple[Fault, ...]] = (
+    Fault(
+        "accessor-hides-the-own-value",
+        "CTX-OWN-01",
+        "The context of an agent says what every context says: that it belongs to none.",
+        edit(
+            Context,
+            "read",
+            ("if key in self._values:", "if key in self._values and self._app.services.accessor(key) is None:"),
+        ),
+    ),
+    Fault(
+        "no-agent-is-an-error",
+        "CTX-ACC-01",
+        "The agent of a context that belongs to none cannot be read.",
+        edit(spine, "mount_agents", ("own.accessor(AGENT, lambda _: None)", "pass")),
+    ),
     Fault(
         "ownership-outlives-the-life",
         "REG-READ-03",

@@ -272,6 +272,38 @@ REQUEST_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
+        "old-config-is-restored-whole",
+        "REQ-SEED-03",
+        "An agent over an old log goes on with everything that its last header asked for.",
+        edit(
+            Requests,
+            "_proposal",
+            ("    return CallConfig(\n        provider", "    return CallConfig.read(last) or dict(\n        provider"),
+        ),
+    ),
+    Fault(
+        "unserved-route-has-no-header",
+        "REQ-ROUTE-02",
+        "A route that nobody serves ends the turn before its header.",
+        edit(Requests, "_prepare", ("if error.code == _NO_ADAPTER:", "if False:")),
+    ),
+    Fault(
+        "defaults-are-not-marked",
+        "REQ-DEF-01",
+        "What an adapter fills in is logged as if it had been asked for, and stays with a switch.",
+        edit(Requests, "_log_header", ("{} if call is None else call.adapter_defaults", "{}")),
+    ),
+    Fault(
+        "policy-is-looked-up-again",
+        "RERR-PAY-01",
+        "Recovery is told the policy that the route has when its request has failed.",
+        edit(
+            Requests,
+            "_receive",
+            ("attempt.call.retry_policy", "self._llm._registry.lookup(attempt.config.provider).retry_policy"),
+        ),
+    ),
+    Fault(
         "retry-assembles-anew",
         "RERR-RETRY-03",
         "A retry has a prompt of its own.",

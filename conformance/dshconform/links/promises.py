@@ -17,9 +17,10 @@ from dshconform.protocol.commands import OPERATIONS
 from dshconform.protocol.json_value import Json, JsonMap, same
 from dshconform.protocol.messages import Command, Reply
 
-_WITHOUT_RETURN: Final = frozenset(
+WITHOUT_RETURN: Final = frozenset(
     {"hello", "world.close", *(name for name, operation in OPERATIONS.items() if operation.answers_gate)}
 )
+"""The commands that have no `return` row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def _broken_form(command: Command, reply: Reply) -> Broken | None:
 
 
 def _broken_return(command: Command, reply: Reply) -> Broken | None:
-    if command.op in _WITHOUT_RETURN:
+    if command.op in WITHOUT_RETURN:
         return None
     rows = [row for row in reply.observed if row["on"] == "return" and "at" not in row and "part" not in row]
     if len(rows) != 1:

@@ -40,8 +40,8 @@ class Invariant:
         clauses: The clauses that it holds or fails.
         kinds: The rows that it looks at: `log` for all of a kind, `log turn/end` for those that tell of one thing.
         begin: Begins its fold.
-        driver: Whether it is about what a driver writes: then a log into which the suite has appended by itself is no
-            evidence.
+        driver: Whether it is about what a driver writes: then a log into which the suite has appended by itself, or of
+            which it has refused an event, is no evidence.
         profile: The profile that binds an implementation to it; without it, nothing is watched.
     """
 

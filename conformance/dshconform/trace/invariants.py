@@ -20,8 +20,8 @@ from dshconform.trace.rows import row_subject
 INVARIANTS: Final[tuple[Invariant, ...]] = (*LOG_INVARIANTS, *CALL_INVARIANTS, *INBOX_INVARIANTS, *AGENT_INVARIANTS)
 """All of them."""
 
-_BY_HAND: Final = frozenset({("return", "session.append")})
-"""Commands after which a log is no evidence of its driver any more."""
+_BY_HAND: Final = frozenset({("return", "session.append"), ("return", "session.refuse")})
+"""Commands after which a log is no evidence of its driver any more: it has, or lacks, what no driver would."""
 
 
 class Watch:

@@ -10,7 +10,7 @@ from dshconform.adapters.reference.dispatch import TABLE
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.places import TOP
 from dshconform.adapters.reference.scopes import scope_at
-from dshconform.adapters.reference.world import World
+from dshconform.adapters.reference.world import MAX_ROWS, Flood, World
 from dshconform.protocol.json_value import JsonMap
 from dshconform.protocol.messages import PROTOCOL_VERSION, Command, Reply, Row
 from dshcore.settling import SettlingLoop, Unsettled
@@ -32,11 +32,12 @@ class ReferenceAdapter:
 
     Args:
         max_turns: Turns of the loop after one command that are still taken for progress.
-        max_seconds: Real seconds likewise. More of either makes the reply a fault, `unsettled`.
+        max_seconds: Real seconds likewise.
+        max_rows: Observations likewise. More of any of them makes the reply a fault, `unsettled`.
     """
 
-    def __init__(self, *, max_turns: int = 200_000, max_seconds: float = 10.0) -> None:
-        self._limits: Final = (max_turns, max_seconds)
+    def __init__(self, *, max_turns: int = 200_000, max_seconds: float = 10.0, max_rows: int = MAX_ROWS) -> None:
+        self._limits: Final = (max_turns, max_seconds, max_rows)
         self.world: World | None = None
         """The open world."""
 
@@ -58,9 +59,9 @@ class ReferenceAdapter:
                 return _reply(command, late, result=None)
             case "world.open":
                 self.close()
-                max_turns, max_seconds = self._limits
+                max_turns, max_seconds, max_rows = self._limits
                 loop = SettlingLoop(max_turns=max_turns, max_seconds=max_seconds)
-                self.world = World(TABLE, scope_at, loop)
+                self.world = World(TABLE, scope_at, loop, max_rows)
         if self.world is None:
             return _reply(command, late, fault=f"{command.op}: no world is open; world.open comes first")
         return self._perform(self.world, command, late)
@@ -78,6 +79,8 @@ class ReferenceAdapter:
             performed = world.run(lambda: perform(world, command.op, command.args, TOP))
         except Fault as problem:
             fault = str(problem)
+        except Flood:
+            pass  # the world has noted it
         except Unsettled as problem:
             fault = f"unsettled: {problem}"
         fault = fault or world.take_fault()

@@ -38,7 +38,7 @@ class Started:
 
     Attributes:
         awaitable: What it answered.
-        result: What the call itself answers.
+        result: What is shown of the call itself.
     """
 
     awaitable: Awaitable[object]

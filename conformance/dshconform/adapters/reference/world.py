@@ -37,6 +37,14 @@ CURRENT: Final[ContextVar["World | None"]] = ContextVar("world", default=None)
 """The world in which the running code was started: several may live in one process."""
 
 
+MAX_ROWS: Final = 200_000
+"""Rows of one reply."""
+
+
+class Flood(BaseException):
+    """More rows than a reply may have. No `Exception`: nothing that listens to the implementation may contain it."""
+
+
 @dataclass(slots=True)
 class Names:
     """What the names of the suite stand for. A name used again means the newer thing."""
@@ -77,13 +85,18 @@ class World:
         table: The operations that commands and scripts may call.
         scope: Makes what values are read in.
         loop: Where everything in it runs; the world closes it.
+        max_rows: As many as a reply may have. An implementation that never rests need not let the loop turn.
     """
 
     composition: "Composition"
     """The implementation in it; set when the world is opened."""
 
     def __init__(
-        self, table: "Mapping[str, Operation]", scope: "Callable[[World, Place], Scope]", loop: SettlingLoop
+        self,
+        table: "Mapping[str, Operation]",
+        scope: "Callable[[World, Place], Scope]",
+        loop: SettlingLoop,
+        max_rows: int = MAX_ROWS,
     ) -> None:
         self.table: Final = table
         self._scope = scope
@@ -97,6 +110,7 @@ class World:
         """The gates that wait, in order of opening."""
         self._faults: Final[list[str]] = []
         self._rows: list[Row] = []
+        self._max_rows: Final = max_rows
         self._at_rest = True
         self._collected: Final[list[Row]] = []
         """Failures that came to light while nothing ran: whenever a collector of garbage met them."""
@@ -113,6 +127,7 @@ class World:
 
         Raises:
             Exception: What the function raised, after everything has settled.
+            Flood: The function made too many rows.
             Unsettled: The implementation did not come to rest.
         """
         outcome: list[T] = []
@@ -121,7 +136,7 @@ class World:
         def call() -> None:
             try:
                 outcome.append(step())
-            except Exception as error:  # noqa: BLE001 - handed to the caller once the world has settled
+            except (Exception, Flood) as error:  # noqa: BLE001 - handed to the caller once the world has settled
                 failure.append(error)
 
         self._rows.extend(self._collected)
@@ -171,7 +186,15 @@ class World:
     # --- rows --------------------------------------------------------------------------------------------------
 
     def record(self, row: Row) -> None:
-        """Add an observation, at its place in the order of happening."""
+        """Add an observation, at its place in the order of happening.
+
+        Raises:
+            Flood: There are too many; the reply will be a fault.
+        """
+        if len(self._rows) == self._max_rows:
+            flood = Flood(f"unsettled: more than {self._max_rows} rows")
+            self._faults.append(str(flood))
+            raise flood
         self._rows.append(row)
 
     def take_rows(self) -> list[Row]:

@@ -109,3 +109,13 @@ def test_implementation_that_never_rests_is_unsettled() -> None:
     reply = handle(adapter, "run", task="t", do=[{"do": "pause", "ticks": 10**9}])
     assert reply.fault.startswith("unsettled: ")
     adapter.close()
+
+
+def test_implementation_that_tells_without_end_is_unsettled() -> None:
+    """So many rows that no reply can carry them stop what makes them, whether or not it lets the loop turn."""
+    adapter = ReferenceAdapter(max_rows=50)
+    handle(adapter, "world.open")
+    reply = handle(adapter, "run", task="t", do=[{"op": "registry.list"}] * 60)
+    assert reply.fault == "unsettled: more than 50 rows"
+    assert handle(adapter, "registry.list").result == []
+    adapter.close()

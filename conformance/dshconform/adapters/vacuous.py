@@ -1,0 +1,82 @@
+"""Adapters without an implementation, for the question what the suite would say of one.
+
+They declare everything and keep every promise of the protocol, so nothing but the checks stands between them and a
+verdict.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from dshconform.adapters.reference.adapter import HELLO, ReferenceAdapter
+from dshconform.links.in_process import InProcessAdapter
+from dshconform.links.promises import WITHOUT_RETURN
+from dshconform.protocol.json_value import JsonMap
+from dshconform.protocol.messages import Command, Reply, Row
+from dshconform.spec.clause import Profile
+
+_HELLO: Final[JsonMap] = {
+    **HELLO,
+    "implementation": {"name": "nothing", "version": "0", "language": "none"},
+    "profiles": [profile.value for profile in Profile],
+}
+
+
+class EmptyAdapter:
+    """Answers every command alike, and does nothing.
+
+    Args:
+        outcome: What it answers: `{result: …}` or `{error: …}`.
+    """
+
+    def __init__(self, outcome: Callable[[Command], JsonMap]) -> None:
+        self._outcome = outcome
+
+    def handle(self, command: Command) -> Reply:
+        """Answer a command."""
+        if command.op == "hello":
+            return Reply(id=command.id, result=_HELLO)
+        outcome = self._outcome(command)
+        told: list[Row] = [] if command.op in WITHOUT_RETURN else [{"on": "return", "op": command.op, **outcome}]
+        return Reply(id=command.id, observed=told, **outcome)  # type: ignore[arg-type]  # one of result and error
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class SortingAdapter:
+    """The reference, with the rows of every reply sorted by their text."""
+
+    def __init__(self) -> None:
+        self._reference: Final = ReferenceAdapter()
+
+    def handle(self, command: Command) -> Reply:
+        """Let the reference answer, and sort what it tells."""
+        reply = self._reference.handle(command)
+        rows = sorted(reply.observed, key=text_of)
+        opened = [str(row["gate"]) for row in rows if row["on"] == "gate"]
+        waiting = [gate for gate in reply.open if gate not in opened]
+        return replace(reply, observed=rows, open=[*waiting, *(gate for gate in opened if gate in reply.open)])
+
+    def close(self) -> None:
+        """End the open world, if there is one."""
+        self._reference.close()
+
+
+def text_of(row: Row) -> str:
+    """What rows are sorted by: their text."""
+    return json.dumps(row, sort_keys=True, default=dict)
+
+
+VACUOUS: Final[Mapping[str, Callable[[], InProcessAdapter]]] = {
+    "null": lambda: EmptyAdapter(lambda _: {"result": None}),
+    "echo": lambda: EmptyAdapter(lambda command: {"result": command.args}),
+    "always-refuse": lambda: EmptyAdapter(
+        lambda _: {"error": {"type": "Error", "message": "refused", "code": None}},
+    ),
+    "always-accept": lambda: EmptyAdapter(lambda _: {"result": True}),
+    "sort-the-records": SortingAdapter,
+}
+"""By name."""
