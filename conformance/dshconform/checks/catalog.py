@@ -14,6 +14,7 @@ from dshconform.contracts.scheduling import SchedulingModel
 from dshconform.contracts.session import SessionModel
 from dshconform.contracts.table import TableCheck
 from dshconform.contracts.turn import TurnModel
+from dshconform.contracts.wake import WakeModel
 from dshconform.near_misses import hint
 from dshconform.running.check import Check
 from dshconform.scenarios.check import ScenarioCheck
@@ -21,12 +22,13 @@ from dshconform.scenarios.load import bundled
 from dshconform.trace.invariants import INVARIANTS
 
 MODELS: Final[Mapping[str, type[Model]]] = {
-    model.name: model for model in (InboxModel, TurnModel, SchedulingModel, PipelineModel, SessionModel)
+    model.name: model
+    for model in (InboxModel, TurnModel, WakeModel, SchedulingModel, PipelineModel, SessionModel)
 }
 """The models of the contract machines, by contract."""
 
-_COMMANDS: Final[Mapping[str, int]] = {PipelineModel.name: 6}
-"""How many commands an example has, where one command does much: there each is a whole call."""
+_COMMANDS: Final[Mapping[str, int]] = {WakeModel.name: 20, PipelineModel.name: 6}
+"""How many commands an example has, where one command does much, or what was begun is soon at an end."""
 
 EXHAUSTIBLE: Final[Mapping[str, type[Exhaustible]]] = {
     name: model for name, model in MODELS.items() if issubclass(model, Small)

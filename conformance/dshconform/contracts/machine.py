@@ -33,6 +33,9 @@ COMMANDS: Final = 80
 BYTES: Final = 600
 """Choices of one example; a command takes three to eight."""
 
+COMMANDS: Final = 80
+"""Commands of one example behind its prologue, at most, unless a check says otherwise."""
+
 REPLAYS: Final = 400
 """Worlds that minimising one failure may open."""
 
