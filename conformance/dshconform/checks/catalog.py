@@ -10,6 +10,7 @@ from dshconform.contracts.model import Exhaustible, Model, Small
 from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
 from dshconform.contracts.pipeline import PipelineModel
+from dshconform.contracts.prompt import PromptModel
 from dshconform.contracts.scheduling import SchedulingModel
 from dshconform.contracts.session import SessionModel
 from dshconform.contracts.table import TableCheck
@@ -23,7 +24,7 @@ from dshconform.trace.invariants import INVARIANTS
 
 MODELS: Final[Mapping[str, type[Model]]] = {
     model.name: model
-    for model in (InboxModel, TurnModel, WakeModel, SchedulingModel, PipelineModel, SessionModel)
+    for model in (InboxModel, TurnModel, WakeModel, SchedulingModel, PipelineModel, SessionModel, PromptModel)
 }
 """The models of the contract machines, by contract."""
 
