@@ -28,7 +28,7 @@ MODELS: Final[Mapping[str, type[Model]]] = {
 }
 """The models of the contract machines, by contract."""
 
-_COMMANDS: Final[Mapping[str, int]] = {WakeModel.name: 20, PipelineModel.name: 6}
+_COMMANDS: Final[Mapping[str, int]] = {WakeModel.name: 20, PipelineModel.name: 6, PromptModel.name: 40}
 """How many commands an example has, where one command does much, or what was begun is soon at an end."""
 
 EXHAUSTIBLE: Final[Mapping[str, type[Exhaustible]]] = {

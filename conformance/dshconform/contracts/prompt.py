@@ -67,7 +67,7 @@ class PromptModel(Model):
     clauses: ClassVar[tuple[str, ...]] = (
         *(f"PROMPT-SEC-0{number}" for number in range(1, 7)),
         *(f"PROMPT-SCOPE-0{number}" for number in range(1, 6)),
-        *("PROMPT-DISP-01", "PROMPT-CHANGE-01", "PROMPT-CHANGE-02"),
+        *("PROMPT-DISP-01", "PROMPT-CHANGE-01", "PROMPT-CHANGE-02", "TRACE-OWNER-03"),
         *(f"PROMPT-COMPLETE-0{number}" for number in range(1, 5)),
         *("PROMPT-VAR-01", "PROMPT-VAR-02", "PROMPT-VAR-03", "PROMPT-RENDER-01"),
         *(f"PROMPT-INT-0{number}" for number in range(1, 6)),

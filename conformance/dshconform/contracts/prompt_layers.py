@@ -91,6 +91,7 @@ class Layers:
         self.entries[scope].clear()
         self.closed.add(scope)
         self.remember("PROMPT-SCOPE-04")
+        self.remember("TRACE-OWNER-03")
         return ended
 
     def remember(self, clause: str) -> None:

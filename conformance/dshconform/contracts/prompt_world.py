@@ -188,7 +188,7 @@ class PromptWorld:
             self._change()
         self.listeners = [one for one in self.listeners if one.scope != scope]
         self.rows.append(ExpectedRow({"on": "task", "task": "closed", "value": None}, ("PROMPT-SCOPE-04",)))
-        return Ended(("PROMPT-SCOPE-04", "PROMPT-CHANGE-01"))
+        return Ended(("PROMPT-SCOPE-04", "PROMPT-CHANGE-01", "TRACE-OWNER-03"))
 
     def reopen(self, scope: Scope) -> Ended:
         """A scope is opened again under its key: nothing of what was there comes back."""
