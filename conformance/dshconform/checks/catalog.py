@@ -10,10 +10,12 @@ from dshconform.contracts.model import Exhaustible, Model, Small
 from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
 from dshconform.contracts.pipeline import PipelineModel
+from dshconform.contracts.prompt import PromptModel
 from dshconform.contracts.scheduling import SchedulingModel
 from dshconform.contracts.session import SessionModel
 from dshconform.contracts.table import TableCheck
 from dshconform.contracts.turn import TurnModel
+from dshconform.contracts.wake import WakeModel
 from dshconform.near_misses import hint
 from dshconform.running.check import Check
 from dshconform.scenarios.check import ScenarioCheck
@@ -21,12 +23,13 @@ from dshconform.scenarios.load import bundled
 from dshconform.trace.invariants import INVARIANTS
 
 MODELS: Final[Mapping[str, type[Model]]] = {
-    model.name: model for model in (InboxModel, TurnModel, SchedulingModel, PipelineModel, SessionModel)
+    model.name: model
+    for model in (InboxModel, TurnModel, WakeModel, SchedulingModel, PipelineModel, SessionModel, PromptModel)
 }
 """The models of the contract machines, by contract."""
 
-_COMMANDS: Final[Mapping[str, int]] = {PipelineModel.name: 6}
-"""How many commands an example has, where one command does much: there each is a whole call."""
+_COMMANDS: Final[Mapping[str, int]] = {WakeModel.name: 20, PipelineModel.name: 6, PromptModel.name: 40}
+"""How many commands an example has, where one command does much, or what was begun is soon at an end."""
 
 EXHAUSTIBLE: Final[Mapping[str, type[Exhaustible]]] = {
     name: model for name, model in MODELS.items() if issubclass(model, Small)

@@ -17,7 +17,7 @@ from dshconform.contracts.model import Model
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Expectation, Step
-from dshconform.trace.rows import COMPARED
+from dshconform.trace.rows import COMPARED, is_compared
 
 A = TypeVar("A", bound=AbstractAgent)
 
@@ -55,12 +55,12 @@ class AgentModel(Model, Generic[A]):
         agent: In its first state.
         calls: What commands do to it before they return.
         alphabet: The contract's commands.
-        grid: Its cells.
+        grid: Its cells, unless the contract tells them in a way of its own.
     """
 
     variants: ClassVar[Mapping[str, str]] = {}
 
-    def __init__(self, agent: A, calls: Calls, alphabet: Alphabet[A], grid: Grid[A]) -> None:
+    def __init__(self, agent: A, calls: Calls, alphabet: Alphabet[A], grid: Grid[A] | None = None) -> None:
         self.departed: list[str] = []
         self._agent = agent
         self._calls = calls
@@ -94,7 +94,7 @@ class AgentModel(Model, Generic[A]):
 
     def cell(self, command: JsonMap) -> str | None:
         """The cell of the grid that a legal command visits in this state; none where the grid says nothing of it."""
-        return self._grid.cell(self._agent, command)
+        return None if self._grid is None else self._grid.cell(self._agent, command)
 
     def apply(self, command: JsonMap) -> list[Step]:
         """Advance by a legal command; the steps are the command, and a look at the agent where the contract has one."""
@@ -106,12 +106,11 @@ class AgentModel(Model, Generic[A]):
         if op not in answers:
             agent.rows.append(return_row(op, answer.limit))
         settled = agent.settle()
-        only = whole = self._alphabet.compared
-        if agent.left:
-            only = only - {"closed"}  # the stream may be closed before or after the commit
+        whole = self._alphabet.compared
+        only = agent.compared(whole)
         if op == "burst" and any(item.get("op") in answers for item in items_of(args)):
             only = only - {"abort", "closed"}  # whether an ended call still has its signal is the adapter's affair
-        rows = agent.rows if only is whole else [row for row in agent.rows if row.pattern["on"] in only]
+        rows = agent.rows if only is whole else [row for row in agent.rows if is_compared(row.pattern, only)]
         expect = Expectation(
             clauses=answer.by or settled,
             after=settled or answer.more,

@@ -16,11 +16,21 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
 Phase: TypeAlias = Literal[
-    "idle", "claimed", "deciding", "requesting", "streaming", "recovering", "calling", "stopping"
+    "idle",
+    "maintaining",
+    "opening",
+    "claimed",
+    "deciding",
+    "requesting",
+    "streaming",
+    "recovering",
+    "calling",
+    "stopping",
 ]
 """`claimed`: a step's batch is claimed and nothing else of the step has happened. Hooks are waited for in the turn
 contract alone: `agent/pre-step`, `agent/request`, `agent/request-error` and `agent/turn-stopping`, in this order. Tools
-are called in the scheduling contract alone."""
+are called in the scheduling contract alone. In the wake contract alone there is maintenance, and the moment in which a
+driver is `opening`: it has started, and claimed nothing yet."""
 
 _CUT: Final[Mapping[str, str]] = {
     "stream.chunk": "CANCEL-STREAM-04",
@@ -107,6 +117,11 @@ class AbstractAgent:
         return ("model/stream",) if self.gate_open else ()
 
     @property
+    def status(self) -> str:
+        """What the agent says of itself."""
+        return "idle" if self.phase in {"idle", "maintaining"} else "running"
+
+    @property
     def pending(self) -> bool:
         """Whether anything is in either list."""
         return any(self.lists.values())
@@ -115,6 +130,19 @@ class AbstractAgent:
     def disposed(self) -> bool:
         """Whether the turn was aborted with the cause `disposed`."""
         return kind_of(self.cause) == "disposed"
+
+    @property
+    def told(self) -> bool:
+        """Whether something of the suite holds the signal, and is told when it fires."""
+        return self.gate_open
+
+    def compared(self, whole: frozenset[str]) -> frozenset[str]:
+        """What is compared of the rows that a command leads to, of all that the contract speaks about."""
+        return whole - {"closed"} if self.left else whole  # the stream may be closed before or after the commit
+
+    def tell(self, row: ExpectedRow) -> None:
+        """Something happens that must be observed; of a splice, before the list changes."""
+        self.rows.append(row)
 
     # ------------------------------------------------------------------ the lists
 
@@ -130,11 +158,12 @@ class AbstractAgent:
         nothing_removed: Clauses = ("INBOX-SHAPE-01",),
     ) -> None:
         """Messages are inserted: splice and notifications; for the clauses see `inbox_rows.insertion`."""
-        self.lists[target][start:start] = messages
-        self.rows.append(
+        self.tell(
             rows.insertion(target, start, messages, row=row, place=place, filed=filed, nothing_removed=nothing_removed)
         )
-        self.rows.extend(rows.note("agent/inbox/inserted", message) for message in messages)
+        self.lists[target][start:start] = messages
+        for message in messages:
+            self.tell(rows.note("agent/inbox/inserted", message))
 
     def replace(
         self,
@@ -149,13 +178,12 @@ class AbstractAgent:
         noted: Clauses = (),
     ) -> None:
         """Messages are canceled, and others put in their place; see `inbox_rows.cancellation`."""
+        self.tell(rows.cancellation(target, start, len(removed), inserted, row=row, place=place, counted=counted))
         self.lists[target][start : start + len(removed)] = inserted
         self.gone.update(str(message["id"]) for message in removed)
-        self.rows.append(
-            rows.cancellation(target, start, len(removed), inserted, row=row, place=place, counted=counted)
-        )
-        self.rows.extend(rows.note("agent/inbox/discarded", message, noted) for message in removed)
-        self.rows.extend(rows.note("agent/inbox/inserted", message, noted) for message in inserted)
+        for name, messages in (("discarded", removed), ("inserted", inserted)):
+            for message in messages:
+                self.tell(rows.note(f"agent/inbox/{name}", message, noted))
 
     def clear(self, row: Clauses) -> None:
         """Everything pending is canceled, `next-step` first."""
@@ -164,6 +192,36 @@ class AbstractAgent:
             held = list(self.lists[target])
             if held:
                 self.replace(target, 0, held, (), row=row, place=order, counted=order, noted=order)
+
+    # ------------------------------------------------------------------ wakes
+
+    def waken(self, message: JsonMap, *, late: bool) -> Clauses:
+        """A message is in that was sent waking: `late` if the signal was aborted when it was sent.
+
+        Returns:
+            Who says that the wake does no more than it does.
+        """
+        if self.phase == "idle":
+            opened: Clauses = ("AGENT-SEND-04", "LOOP-OPEN-01", *(("LOOP-ERR-04",) if self.failed else ()))
+            self.wake(("AGENT-STATUS-03",), opened, ("INBOX-CLAIM-01",))
+            return ("AGENT-SEND-07",)
+        if not late:
+            self.woken.add(str(message["id"]))
+            return ("AGENT-SEND-05",)
+        if self.disposed:
+            return ("WAKE-LATCH-02", "WAKE-DISP-01")
+        self.remember(message)
+        return ("WAKE-LATCH-02",)
+
+    def remember(self, message: JsonMap) -> None:
+        """The wake of a message is latched."""
+        self.latch = True
+        self.latched.add(str(message["id"]))
+
+    def forget(self) -> None:
+        """A clearing cancel drops the latch."""
+        self.latch_dropped = self.latch_dropped or self.latch
+        self.kept = self.latch = False
 
     # ------------------------------------------------------------------ the driver
 
@@ -178,9 +236,13 @@ class AbstractAgent:
         self._open_turn(opened, batch)
 
     def _tell_status(self, status: str, clauses: Clauses) -> None:
-        self.rows.append(rows.status_row(status, clauses))
+        self.tell(rows.status_row(status, clauses))
 
     def _open_turn(self, opened: Clauses, batch: Clauses) -> None:
+        self._begin_turn(opened)
+        self._claim(1, ("INBOX-CLAIM-02",), batch)
+
+    def _begin_turn(self, opened: Clauses) -> None:
         self.turn += 1
         self.step = 0
         self.cause, self.outcome = None, None
@@ -188,17 +250,19 @@ class AbstractAgent:
         self.latch = self.latch_dropped = self.failed = False
         self.latched.clear()
         self.woken.clear()
-        self.rows.append(rows.turn_start(self.turn, opened))
-        self._claim(1, ("INBOX-CLAIM-02",), batch)
+        self.tell(rows.turn_start(self.turn, opened))
 
     def _claim(self, prompts: int, row: Clauses, batch: Clauses) -> None:
-        steps, self.lists["next-step"] = self.lists["next-step"], []
-        turns = self.lists["next-turn"][:prompts]
-        del self.lists["next-turn"][:prompts]
+        steps, turns = self.lists["next-step"], self.lists["next-turn"][:prompts]
+        for splice in rows.claim_splices(steps, turns, row=row, batch=batch):
+            self.tell(splice)
         self.batch = [*steps, *turns]
+        self.lists["next-step"] = []
+        del self.lists["next-turn"][:prompts]
         self.gone.update(str(message["id"]) for message in self.batch)
-        self.rows.extend(rows.claim_rows(self.turn, steps, turns, row=row, batch=batch))
         self.phase = "claimed"
+        for message in list(self.batch):
+            self.tell(rows.claimed_note(self.turn, message, batch))
 
     def settle(self) -> Clauses:
         """Go on until the driver waits for the model or is idle; answer who says that nothing comes after that."""
@@ -302,7 +366,11 @@ class AbstractAgent:
             steered: Clauses = (*why, "LOOP-STEER-01")
             self._claim(0, (*steered, "INBOX-CLAIM-02"), (*steered, "INBOX-CLAIM-01"))
             return ()
-        self.rows.append(rows.turn_end(self.turn, {"kind": self.outcome}, ending))
+        return self._stop(self.outcome, ending)
+
+    def _stop(self, outcome: str, ending: Clauses) -> Clauses:
+        """Nothing keeps the turn open: it ends, and the run goes on as long as anything is pending."""
+        self.tell(rows.turn_end(self.turn, {"kind": outcome}, ending))
         if self.pending:
             self._open_turn(("LOOP-NEXT-01",), ("INBOX-CLAIM-01",))
             return ()
@@ -312,9 +380,9 @@ class AbstractAgent:
         failure: JsonMap = {"kind": "error", "failure": {"$exact": FAILURE}}
         self._log_chunk({"type": "finish", "reason": failure}, ("STREAM-FAIL-02",))
         self._end_step()
-        self.rows.append(rows.agent_error(self.turn, self.step, str(FAILURE["message"])))
+        self.tell(rows.agent_error(self.turn, self.step, str(FAILURE["message"])))
         reason: JsonMap = {"kind": "error", "error": {"$exact": FAILURE}}
-        self.rows.append(rows.turn_end(self.turn, reason, ("RERR-TERM-01", "LOG-EVT-04")))
+        self.tell(rows.turn_end(self.turn, reason, ("RERR-TERM-01", "LOG-EVT-04")))
         self.failed = True
         if self._still_pending(self.woken):
             return self._run_ends(("WAKE-FAIL-01",))
@@ -331,7 +399,7 @@ class AbstractAgent:
 
     def _close_aborted(self, why: Clauses) -> Clauses:
         """The aborted turn ends; what is pending is replayed if a wake was latched, and parked otherwise."""
-        self.rows.append(rows.turn_end(self.turn, {"kind": "aborted"}, why))
+        self.tell(rows.turn_end(self.turn, {"kind": "aborted"}, why))
         if not self.pending:
             after = ("WAKE-EMPTY-01",) if self.latch else ("CANCEL-KEEP-03",) if self.step == 0 else why
         else:
@@ -354,18 +422,25 @@ class AbstractAgent:
         Returns:
             `after`, or who says that nothing comes after a replay.
         """
-        latched, self.latch = self.latch, False
+        replayed = self._take_latch()
         aborted, self.cause = self.cause is not None, None
-        still = self._still_pending(self.latched)
-        self.latch_dropped = False
-        self.latched.clear()
         self.phase = "idle"
         self._tell_status("idle", (*parked, "AGENT-STATUS-04", *(("CANCEL-STATUS-01",) if aborted else ())))
-        if latched and self.pending:
-            replayed: Clauses = ("WAKE-LATCH-01",) if still else ("WAKE-EMPTY-02",)
-            self.wake(replayed, replayed, ("WAKE-LATCH-03", "INBOX-CLAIM-01"))
-            return ("WAKE-LATCH-03",)
-        return after
+        return after if replayed is None else self._replay(replayed, after)
+
+    def _take_latch(self) -> Clauses | None:
+        """The latch is taken, with all that is known of it; answer who says that a wake is replayed, if it was set."""
+        latched, self.latch, self.latch_dropped = self.latch, False, False
+        still = self._still_pending(self.latched)
+        self.latched.clear()
+        return None if not latched else ("WAKE-LATCH-01",) if still else ("WAKE-EMPTY-02",)
+
+    def _replay(self, replayed: Clauses, after: Clauses) -> Clauses:
+        """A wake that was remembered is replayed if anything is pending; answer who says that nothing follows."""
+        if not self.pending:
+            return after
+        self.wake(replayed, replayed, ("WAKE-LATCH-03", "INBOX-CLAIM-01"))
+        return ("WAKE-LATCH-03",)
 
     def _still_pending(self, identities: set[str]) -> bool:
         return any(str(message["id"]) in identities for held in self.lists.values() for message in held)

@@ -57,6 +57,11 @@ class Answer:
         """Who answers for a row that stands before the return and should not."""
         return () if self.departed else self.more or self.by
 
+    @property
+    def shown(self) -> JsonMap:
+        """How a `return` row shows it."""
+        return {"result": self.result} if self.error is None else {"error": self.error}
+
 
 @dataclass(slots=True)
 class Calls:
@@ -143,8 +148,7 @@ class Calls:
             departed = departed or done.departed
             if op not in self.answers:
                 last = done
-                shown: JsonMap = {"result": done.result} if done.error is None else {"error": done.error}
-                self.agent.rows.append(return_row(op, done.limit, str(index), shown))
+                self.agent.rows.append(return_row(op, done.limit, str(index), done.shown))
         return Answer(by=last.by, more=last.more, departed=departed, result=UNCHECKED)
 
     # ------------------------------------------------------------------ deliveries and cancellation
@@ -168,36 +172,28 @@ class Calls:
         agent.insert(target, len(agent.lists[target]), [message], row=row, place=("AGENT-SEND-01",), filed=filed)
         if not wakeup:
             return Answer(by=clauses, more=("AGENT-SEND-02",))
-        if agent.phase == "idle":
-            opened: Clauses = ("AGENT-SEND-04", "LOOP-OPEN-01", *(("LOOP-ERR-04",) if agent.failed else ()))
-            agent.wake(("AGENT-STATUS-03",), opened, ("INBOX-CLAIM-01",))
-            return Answer(by=clauses, more=("AGENT-SEND-07",))
-        if not late:
-            agent.woken.add(str(message["id"]))
-        elif not agent.disposed:
-            agent.latch = True
-            agent.latched.add(str(message["id"]))
+        more = agent.waken(message, late=late)
         if not known:
             return Answer(by=("AGENT-SEND-06",), departed=UNKNOWN_TARGET_AFTER_ABORT, result=UNCHECKED)
-        return Answer(by=clauses, more=filed if late else ("AGENT-SEND-05",))
+        return Answer(by=clauses, more=more)
 
     def _cancel(self, args: JsonMap) -> Answer:
         agent = self.agent
-        keep, idle, first = args.get("keepInbox") is True, agent.phase == "idle", agent.cause is None
+        keep, idle = args.get("keepInbox") is True, agent.phase == "idle"
         kept: Clauses = ("CANCEL-KEEP-01",) if keep else ()
         if not keep:
             if idle and agent.pending and IDLE_CANCEL_KEEPS_INPUT in self.switches:
                 return Answer(by=("CANCEL-IDLE-02",), departed=IDLE_CANCEL_KEEPS_INPUT, result=UNCHECKED)
-            agent.clear(("CANCEL-IDLE-02",) if idle else ("CANCEL-CLEAR-01",) if first else ("CANCEL-CLEAR-02",))
-            agent.latch_dropped = agent.latch_dropped or agent.latch
-            agent.kept = agent.latch = False
-        if idle:
+            busy: Clauses = ("CANCEL-CLEAR-01",) if agent.cause is None else ("CANCEL-CLEAR-02",)
+            agent.clear(("CANCEL-IDLE-02",) if idle else busy)
+            agent.forget()
+        if agent.phase == "idle":
             return Answer(by=("CANCEL-IDLE-01",), more=(*kept, "CANCEL-IDLE-01"))
-        if not first:
+        if agent.cause is not None:
             return Answer(by=("CANCEL-FIRST-01",), more=(*kept, "CANCEL-FIRST-01"))
         cause = args.get("cause")
         agent.cause = cause if isinstance(cause, Mapping) else {}
-        if agent.gate_open:
+        if agent.told:
             agent.aborted((*kept, "CANCEL-CAUSE-01"))
         return Answer(by=("CANCEL-SYNC-01",), more=(*kept, "CANCEL-SYNC-01", "CANCEL-COOP-01"))
 
@@ -295,7 +291,6 @@ class Calls:
 
 def inspected(agent: AbstractAgent) -> JsonMap:
     """A pattern for what `agent.inspect` answers now."""
-    running = agent.phase != "idle"
     lists: JsonMap = {
         name: by(("INBOX-LIST-01",), [whole(message) for message in agent.lists[target]])
         for name, target in (("nextTurn", "next-turn"), ("nextStep", "next-step"))
@@ -303,9 +298,7 @@ def inspected(agent: AbstractAgent) -> JsonMap:
     return {
         "id": by(("AGENT-ID-01",), AGENT),
         "session": by(("AGENT-ID-01",), AGENT),
-        "status": by(
-            ("AGENT-STATUS-01",) if agent.cause is None else ("CANCEL-STATUS-01",), "running" if running else "idle"
-        ),
+        "status": by(("AGENT-STATUS-01",) if agent.cause is None else ("CANCEL-STATUS-01",), agent.status),
         **lists,
         "hasPending": by(("INBOX-LIST-01",), agent.pending),
     }

@@ -105,28 +105,29 @@ def cancellation(
     return log_row("agent/inbox/spliced", by(("INBOX-SHAPE-01",), {"$exact": data}), row)
 
 
-def claim_rows(
-    turn: int, steps: Sequence[JsonMap], turns: Sequence[JsonMap], *, row: Clauses, batch: Clauses
+def claim_splices(
+    steps: Sequence[JsonMap], turns: Sequence[JsonMap], *, row: Clauses, batch: Clauses
 ) -> list[ExpectedRow]:
-    """One claim: the deletion splices, then a notification for each message of the batch.
+    """The deletion splices of one claim.
 
     Args:
-        turn: The turn that claims.
         steps: What is taken from `next-step`.
         turns: What is taken from `next-turn`.
         row: Answer for the splices being there.
         batch: Answer for what is in the batch, and for its order.
     """
     both = bool(steps and turns)
-    rows = [
+    return [
         _claimed(target, len(messages), row, batch, (*batch, *(("INBOX-CLAIM-02",) if both else ())))
         for target, messages in (("next-step", steps), ("next-turn", turns))
         if messages
     ]
-    for message in (*steps, *turns):
-        payload: JsonMap = {"message": by(batch, whole(message)), "turn": turn}
-        rows.append(live_row("agent/inbox/claimed", payload, ("INBOX-CLAIM-03",)))
-    return rows
+
+
+def claimed_note(turn: int, message: JsonMap, batch: Clauses) -> ExpectedRow:
+    """`agent/inbox/claimed`; for `batch` see `claim_splices`."""
+    payload: JsonMap = {"message": by(batch, whole(message)), "turn": turn}
+    return live_row("agent/inbox/claimed", payload, ("INBOX-CLAIM-03",))
 
 
 def _claimed(target: str, count: int, row: Clauses, batch: Clauses, order: Clauses) -> ExpectedRow:
@@ -239,15 +240,24 @@ def agent_error(turn: int, step: int, text: str) -> ExpectedRow:
     return live_row("agent/error", {"turn": turn, "step": step, "error": {"message": text}}, ("LOOP-ERR-03",))
 
 
-def abort_row(call: int, cause: JsonMap, clauses: Clauses) -> ExpectedRow:
-    """The signal that the model call holds fires."""
-    row: JsonMap = {"on": "abort", "part": MODEL, "n": call, "reason": by(("CANCEL-CAUSE-01",), {"$exact": cause})}
+def abort_row(call: int | None, cause: JsonMap, clauses: Clauses, part: str = MODEL) -> ExpectedRow:
+    """The signal fires that a call holds, by default the model's; which call of the function, if that is said."""
+    which: JsonMap = {} if call is None else {"n": call}
+    row: JsonMap = {"on": "abort", "part": part, **which, "reason": by(("CANCEL-CAUSE-01",), {"$exact": cause})}
     return ExpectedRow(row, clauses)
 
 
 def return_row(
-    op: str, clauses: Clauses, at: str | None = None, outcome: Mapping[str, Json] | None = None
+    op: str, clauses: Clauses, at: str | None = None, outcome: Mapping[str, Json] | None = None, part: str | None = None
 ) -> ExpectedRow:
-    """The call of a command returned; `outcome` is its `result` or `error` where the reply itself does not say it."""
-    place: JsonMap = {} if at is None else {"at": at}
+    """The call of a command returned.
+
+    Args:
+        op: The operation.
+        clauses: Answer for its returning now.
+        at: Its place in a burst or a script.
+        outcome: Its `result` or `error`, where the reply itself does not say it.
+        part: The function whose script it is of.
+    """
+    place: JsonMap = {name: value for name, value in (("at", at), ("part", part)) if value is not None}
     return ExpectedRow({"on": "return", "op": op, **place, **(outcome or {})}, clauses)

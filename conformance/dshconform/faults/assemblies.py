@@ -105,18 +105,17 @@ ASSEMBLY_FAULTS: Final[tuple[Fault, ...]] = (
         "The first suppressor that is disposed ends all suppression.",
         edit(
             SystemPrompt,
-            "suppress_contexts",
+            "assemble",
             (
-                "return self._layers.register(",
+                "    variables: dict[str, str | None] = {}\n",
                 (
-                    "def dispose():\n"
-                    "        for suppressor in all_of_them:\n"
-                    "            suppressor()\n"
-                    "    all_of_them = self.__dict__.setdefault('_suppressors', [])\n"
-                    "    all_of_them.append(self._layers.register("
+                    "    most = self.__dict__.setdefault('_most', {})\n"
+                    "    there = sum(1 for layer in self._layers.visible(scope) for _ in layer.suppressors)\n"
+                    "    most[id(scope)] = max(there, most.get(id(scope), 0))\n"
+                    "    suppressed = suppressed and there == most[id(scope)]\n"
+                    "    variables: dict[str, str | None] = {}\n"
                 ),
             ),
-            ('label="context suppressor")', 'label="context suppressor"))\n    return dispose'),
         ),
     ),
     Fault(

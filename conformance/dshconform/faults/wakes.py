@@ -21,8 +21,17 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         "The turn that a remembered wake brings about claims the message of that wake first.",
         edit(
             DrivenAgent,
-            "send",
-            (APPEND, f'    if late: self._inbox.prepend("next-turn", message)\n    else: {APPEND.strip()}'),
+            "_feed",
+            (
+                "                    self._feed(Input.WAKE)",
+                (
+                    '                    waiting = self._inbox._lists["next-turn"]\n'
+                    "                    newest = waiting.part(len(waiting) - 1, len(waiting) > 1)\n"
+                    "                    waiting.splice(len(waiting) - 1, len(newest), ())\n"
+                    "                    waiting.splice(0, 0, newest)\n"
+                    "                    self._feed(Input.WAKE)"
+                ),
+            ),
         ),
     ),
     Fault(
@@ -87,14 +96,7 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             Driver,
             "run",
-            (
-                "            pass\n",
-                (
-                    "            agent.turns = True\n"
-                    "        if not hasattr(agent, 'turns'):\n"
-                    f"            agent._state = {UNLATCH}\n"
-                ),
-            ),
+            ("    try:\n", f"    try:\n        if agent.signal.aborted:\n            agent._state = {UNLATCH}\n"),
         ),
     ),
     Fault(
@@ -197,7 +199,10 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             DrivenAgent,
             "_feed",
-            ("                    self._feed(Input.WAKE)", "                    self._start_driver()"),
+            (
+                "                    self._feed(Input.WAKE)",
+                "                    self._feed(Input.WAKE) if self._activity is None else self._start_driver()",
+            ),
         ),
     ),
     Fault(
@@ -207,11 +212,12 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             DrivenAgent,
             "_feed",
+            ("    left: Action | None = None\n", "    left: Action | None = None\n    had_pending = None\n"),
             (
                 '                self._emit_status("idle")',
-                '                self.had_pending = self._inbox.has_pending\n                self._emit_status("idle")',
+                '                had_pending = self._inbox.has_pending\n                self._emit_status("idle")',
             ),
-            ("if self._inbox.has_pending:", 'if getattr(self, "had_pending", self._inbox.has_pending):'),
+            ("if self._inbox.has_pending:", "if self._inbox.has_pending if had_pending is None else had_pending:"),
         ),
     ),
     Fault(
