@@ -9,6 +9,8 @@ import pytest
 from tests.conformance.contracts.fake_agent import FakeAdapter
 from typeguard import suppress_type_checks
 
+from dshconform.contracts.inbox import InboxModel
+from dshconform.contracts.machine import MachineCheck
 from dshconform.links.in_process import InProcessLink
 from dshconform.links.link import Link
 
@@ -43,22 +45,31 @@ def test_results_of_another_revision_and_half_a_line_are_not_read(tmp_path: Path
     assert campaign.read_results(tmp_path / "nowhere", "r1") == []
 
 
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The inbox machine without most of its prologues."""
+    check = MachineCheck(InboxModel, commands=4, every_prologue=False)
+    monkeypatch.setattr(campaign, "all_checks", lambda: (check,))
+
+
 def chunk_of(link: Link, work: Path) -> campaign.Chunk:
-    plan = campaign.Campaign("r1", "fake", "inbox", [7], 1, (), work)
-    with suppress_type_checks():  # thousands of commands
+    plan = campaign.Campaign("r1", "fake", "inbox", [7], 3, (), work)
+    with suppress_type_checks():  # hundreds of commands
         chunk, ends = plan.perform(0, link)
     assert not ends
     return chunk
 
 
+@pytest.mark.usefixtures("short")
 def test_a_chunk_is_written_down_when_it_is_done(tmp_path: Path) -> None:
     """With its counts, and none of it failed."""
     chunk = chunk_of(InProcessLink(FakeAdapter()), tmp_path)
-    assert (chunk.seed, chunk.failures) == (7, {})
-    assert chunk.examples > 1
+    assert (chunk.seed, chunk.examples, chunk.failures) == (7, 3, {})
+    assert chunk.commands > 3
     assert campaign.read_results(tmp_path, "r1") == [chunk]
 
 
+@pytest.mark.usefixtures("short")
 def test_a_counterexample_is_saved_beside_the_results(tmp_path: Path) -> None:
     """The clauses that are blamed, and a file that exists."""
     chunk = chunk_of(InProcessLink(FakeAdapter("prompt first")), tmp_path)

@@ -228,6 +228,7 @@ class _Comparing:
         twins = Twins((left.world, right.world), self._known)
         parted: list[Parting] = []
         opened = [example.open() for example in self._each(left, right)]
+        parted += self._parted(check.name, [left.difference, right.difference], twins)
         if all(opened):
             for command in choose(left):
                 if not right.model.legal(command):  # it is, unless one of the two is followed in a variant
