@@ -131,7 +131,8 @@ def test_the_commands_of_a_scenario_are_sent_as_they_are() -> None:
     scenarios = {one.id: ScenarioCheck(one) for one in bundled()}
     checks = [scenarios["refused-input"], scenarios["cancel-and-send-any-time"]]
     found = compared(FakeAdapter(), Polite(), checks=checks)
-    assert list(found.left_out) == ["scenario/cancel-and-send-any-time"]
+    assert "moments are ticks" in found.left_out.pop("scenario/cancel-and-send-any-time")
+    assert found.left_out == {}
     assert found.worlds == 1
     ambiguity = found.ambiguities["return agent.send.error.message"]
     assert ambiguity.steps[-1].op == "agent.send"
