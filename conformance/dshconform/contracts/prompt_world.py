@@ -64,7 +64,6 @@ class PromptWorld:
         ever: Whether the agent's log has a snapshot.
         retained: The text of the last one, marker or not.
         header: System text and tools of the last request, if there was one.
-        turns: How many turns there were.
         moment: What is being evaluated, or that nothing is.
         visited: What was done to contributions in the command, and when.
         rows: What must be observed.
@@ -84,7 +83,6 @@ class PromptWorld:
     ever: bool = False
     retained: str | None = None
     header: JsonMap | None = None
-    turns: int = 0
     moment: str = REST
     visited: list[tuple[str, ...]] = field(default_factory=list)
     rows: list[ExpectedRow] = field(default_factory=list)
@@ -292,7 +290,6 @@ class PromptWorld:
     def turn(self) -> Ended:
         """The agent is woken by a message, and runs a turn."""
         claimed = not self._takes("remove")
-        self.turns += 1
         try:
             assembly = self._assembled("near", agent=AGENT, signal={"aborted": False})
             contexts = rendered("context", assembly.contexts, assembly.variables)
