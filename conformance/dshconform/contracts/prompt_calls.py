@@ -203,4 +203,4 @@ class PromptCalls:
             listener = Listener(part, read_scope(args.get("in")), shape)
             world.disposers[part] = listener
             world.listeners.insert(0 if args.get("prepend") is True else len(world.listeners), listener)
-        return Ended(("PROMPT-WF-02",))
+        return Ended(("PROMPT-ASM-01",))

@@ -164,7 +164,7 @@ class PromptWorld:
         if isinstance(what, Listener):
             if what in self.listeners:
                 self.listeners.remove(what)
-            return Ended(("PROMPT-WF-02",))
+            return Ended(("PROMPT-ASM-01",))
         if what.kind == "variable" and self.moment == "in variables":
             raise LeftOpen
         self._visit("removed", what)
@@ -213,7 +213,7 @@ class PromptWorld:
     def assemble(self, scope: Scope, *, agent: str | None, aborted: bool) -> Ended:
         """A prompt is assembled by hand; that its signal has fired makes no difference."""
         heedless: Clauses = ("PROMPT-ASM-04",) if aborted else ()
-        asked: Clauses = ("PROMPT-ASM-01", "PROMPT-SCOPE-02", "PROMPT-CTX-02", "PROMPT-CTX-03")
+        asked: Clauses = ("PROMPT-ASM-01", "PROMPT-CTX-02")  # what anything that returns would hold is held elsewhere
         returned = return_row("prompt.assemble", (*heedless, *asked))
         try:
             signal: JsonMap | None = {"signal": "aborted", "aborted": True} if aborted else None
