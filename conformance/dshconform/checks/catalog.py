@@ -11,6 +11,7 @@ from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
 from dshconform.contracts.pipeline import PipelineModel
 from dshconform.contracts.prompt import PromptModel
+from dshconform.contracts.rollback import RollbackModel
 from dshconform.contracts.scheduling import SchedulingModel
 from dshconform.contracts.session import SessionModel
 from dshconform.contracts.table import TableCheck
@@ -24,11 +25,25 @@ from dshconform.trace.invariants import INVARIANTS
 
 MODELS: Final[Mapping[str, type[Model]]] = {
     model.name: model
-    for model in (InboxModel, TurnModel, WakeModel, SchedulingModel, PipelineModel, SessionModel, PromptModel)
+    for model in (
+        InboxModel,
+        TurnModel,
+        WakeModel,
+        SchedulingModel,
+        PipelineModel,
+        SessionModel,
+        PromptModel,
+        RollbackModel,
+    )
 }
 """The models of the contract machines, by contract."""
 
-_COMMANDS: Final[Mapping[str, int]] = {WakeModel.name: 20, PipelineModel.name: 6, PromptModel.name: 40}
+_COMMANDS: Final[Mapping[str, int]] = {
+    WakeModel.name: 20,
+    PipelineModel.name: 6,
+    PromptModel.name: 40,
+    RollbackModel.name: 12,
+}
 """How many commands an example has, where one command does much, or what was begun is soon at an end."""
 
 EXHAUSTIBLE: Final[Mapping[str, type[Exhaustible]]] = {

@@ -32,6 +32,7 @@ from dshconform.faults.refused_appends import REFUSED_APPEND_FAULTS
 from dshconform.faults.registrations import REGISTRATION_FAULTS
 from dshconform.faults.rendered_prompts import RENDERING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
+from dshconform.faults.rollbacks import ROLLBACK_FAULTS
 from dshconform.faults.scheduling import SCHEDULING_FAULTS
 from dshconform.faults.schemas import SCHEMA_FAULTS
 from dshconform.faults.scopes import SCOPE_FAULTS
@@ -106,6 +107,7 @@ ALL_FAULTS: Final[tuple[Fault, ...]] = (
     *TURN_FAULTS,
     *SCHEDULING_FAULTS,
     *PIPELINE_FAULTS,
+    *ROLLBACK_FAULTS,
 )
 """All of them; whoever tries one asks every check that cites its clause."""
 
@@ -113,6 +115,7 @@ __all__ = [
     "ALL_FAULTS",
     "FAULTS",
     "PIPELINE_FAULTS",
+    "ROLLBACK_FAULTS",
     "SCENARIO_FAULTS",
     "SCHEDULING_FAULTS",
     "TURN_FAULTS",
