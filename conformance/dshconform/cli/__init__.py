@@ -14,7 +14,7 @@ _COMMANDS: Final = {
     "run": ("dshconform.cli.run", "run", "Judge an implementation by all checks, or by some."),
     "smoke": ("dshconform.cli.smoke", "smoke", "Say what to fix next, in seconds."),
     "replay": ("dshconform.cli.replay", "replay", "Run a scenario or a saved counterexample, step by step."),
-    "explain": ("dshconform.cli.explain", "explain", "Show a clause and the checks that hold it."),
+    "explain": ("dshconform.cli.explain", "explain", "Show a clause, what holds it, and the evidence of a run."),
     "list": ("dshconform.cli.list_", "list_", "List clauses, checks, contracts or implementations."),
 }
 

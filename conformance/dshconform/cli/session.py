@@ -16,7 +16,9 @@ from dshconform.adapters.catalog import CannotStart
 from dshconform.checks.catalog import VARIANTS
 from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS, suite_fault_lines
 from dshconform.cli.target import Target, fault_lines, started_as
+from dshconform.cli.work import report_in
 from dshconform.links.link import AdapterFault, Link
+from dshconform.protocol.json_value import JsonMap
 from dshconform.report.failure_text import failure_lines
 from dshconform.report.json_report import report, write_report
 from dshconform.report.progress import RunProgress
@@ -116,8 +118,10 @@ class Session:
         print_report(self.console, result)
         footer = f"suite {__version__}, seed {result.seed}, {len(result.finished)} of {result.judgement.checks} checks"
         self.console.print(f"{footer}, {seconds:.1f} s", markup=False)
+        document = report(result, replays=replays, seconds=seconds)
+        self._keep(document)
         if json_file is not None:
-            write_report(json_file, report(result, replays=replays, seconds=seconds))
+            write_report(json_file, document)
             self.console.print(f"report: {json_file}", markup=False)
         return self.tell_end(result, EXIT_STATUS[result.judgement.verdict])
 
@@ -150,6 +154,15 @@ class Session:
             self._say(f"the example cannot be saved: {error}")
             return None
         return path
+
+    def _keep(self, document: JsonMap) -> None:
+        """Keep a report for `dshconform explain`; nothing if it cannot be kept."""
+        path = report_in(self.target.work)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_report(path, document)
+        except OSError as error:
+            self._say(f"the report cannot be kept: {error}")
 
     def forget(self, check: str) -> None:
         """Remove the counterexamples of earlier runs of a check."""

@@ -16,6 +16,7 @@ import click
 
 from dshconform.adapters.catalog import IMPLEMENTATIONS, Implementation, Opening, command_implementation
 from dshconform.checks.catalog import UnknownName
+from dshconform.cli.work import WORK_OPTION
 from dshconform.links.link import AdapterFault, Limits, Link
 
 _ADAPTER: Final = "dshconform.adapter"
@@ -61,13 +62,7 @@ class Target:
 def target_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose an implementation to a command."""
     for decorate in (
-        click.option(
-            "--work",
-            type=click.Path(file_okay=False, path_type=Path),
-            default=Path(".dshconform"),
-            show_default=True,
-            help="Where counterexamples and wire logs are kept.",
-        ),
+        WORK_OPTION,
         click.option(
             "--timeout", type=click.FloatRange(min=0.1), default=30.0, show_default=True, help="Seconds for one reply."
         ),

@@ -95,4 +95,10 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 
-__all__ = ["FAULTS", "SCENARIO_FAULTS", "SCHEDULING_FAULTS", "TURN_FAULTS", "Fault"]
+
+def faults_of(clause: str) -> list[Fault]:
+    """Every fault that violates a clause."""
+    return [fault for fault in (*FAULTS, *SCENARIO_FAULTS, *TURN_FAULTS, *SCHEDULING_FAULTS) if fault.clause == clause]
+
+
+__all__ = ["FAULTS", "SCENARIO_FAULTS", "SCHEDULING_FAULTS", "TURN_FAULTS", "Fault", "faults_of"]
