@@ -108,7 +108,8 @@ class RowsEntry(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, rows: Alignment) -> "RowsEntry | None":
         """Write rows, if there are any."""
-        return cls(pairs=list(rows.pairs), first=rows.first) if rows.pairs else None
+        pairs = [(str(left), str(right)) for left, right in rows.pairs]  # what is missing is a text of its own class
+        return cls(pairs=pairs, first=rows.first) if pairs else None
 
 
 def _rows(entry: RowsEntry | None) -> Alignment:

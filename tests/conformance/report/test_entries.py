@@ -40,7 +40,7 @@ def test_a_failure_is_read_back() -> None:
         failure = Failure(
             difference=Difference(("A-B-01",), "log x", found, ("data", 0), 1, MISSING, "x differs"),
             steps=(Step("world.open", {}), Step("agent.inspect", {"agent": "a"})),
-            rows=Alignment((("a", "b"), ("c", "c")), 0),
+            rows=Alignment((("a", "b"), ("c", MISSING)), 0),
             document={"contract": "inbox", "steps": []},
             reproduced=None,
             again=Alignment((("a", "a"),), None),
