@@ -12,6 +12,7 @@ from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATU
 
 _COMMANDS: Final = {
     "run": ("dshconform.cli.run", "run", "Judge an implementation by all checks, or by some."),
+    "merge": ("dshconform.cli.merge", "merge_", "Judge the shards of a run together."),
     "smoke": ("dshconform.cli.smoke", "smoke", "Say what to fix next, in seconds."),
     "replay": ("dshconform.cli.replay", "replay", "Run a scenario or a saved counterexample, step by step."),
     "explain": ("dshconform.cli.explain", "explain", "Show a clause, what holds it, and the evidence of a run."),

@@ -2,14 +2,33 @@
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from dshconform.checks.catalog import UnknownName, all_checks, select
-from dshconform.cli.session import Session
-from dshconform.cli.target import TargetCommand, choose, must_be_writable, target_options
+from dshconform.cli.jobs import run_jobs
+from dshconform.cli.session import Session, ledger_of
+from dshconform.cli.target import JSON_OPTION, TargetCommand, choose, target_options, writable_file
+from dshconform.running.budget import Budget, read_seconds
+from dshconform.running.shard import WHOLE, Shard, read_shard
 from dshconform.spec.specification import UnknownClause, load_specification
+
+T = TypeVar("T")
+
+
+def _read(read: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, str | None], T | None]:
+    """Make the callback of an option out of what reads its text."""
+
+    def callback(ctx: click.Context, param: click.Parameter, text: str | None) -> T | None:
+        try:
+            return None if text is None else read(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error), ctx=ctx, param=param) from error
+
+    return callback
 
 
 @click.command(cls=TargetCommand)
@@ -22,7 +41,17 @@ from dshconform.spec.specification import UnknownClause, load_specification
 @click.option(
     "--examples", type=click.IntRange(min=1), default=120, show_default=True, help="Worlds that each machine opens."
 )
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the report there.")
+@click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(min=1, max=64),
+    default=1,
+    show_default=True,
+    help="Processes that share the run; the result is the same.",
+)
+@click.option("--shard", metavar="K/N", callback=_read(read_shard), help="Only the k-th of n parts, for `merge`.")
+@click.option("--budget", metavar="TIME", callback=_read(read_seconds), help="Stop after that time: `60s`, `5m`.")
+@JSON_OPTION
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -37,19 +66,19 @@ def run(
     clauses: tuple[str, ...],
     seed: int,
     examples: int,
+    jobs: int,
+    shard: Shard | None,
+    budget: float | None,
     json_file: Path | None,
 ) -> None:
     """Judge an implementation by all checks, or by some.
 
     Exit status: 0 conformant (with or without listed deviations), 1 not
     conformant, 2 wrong usage or a fault of the adapter, 3 unknown, 130
-    interrupted.
+    interrupted. Of one shard alone, 0 says only that nothing failed in it.
     """
     target = choose(ctx, name, implementation, deviations=deviations, timeout=timeout, work=work)
-    if json_file is not None:
-        if not json_file.parent.is_dir():
-            raise click.UsageError(f"--json: there is no folder {json_file.parent}: make it first")
-        must_be_writable(json_file.parent, "--json")
+    writable_file(json_file, "--json")
     specification = load_specification()
     checks = all_checks()
     try:
@@ -60,8 +89,13 @@ def run(
     if not selected:
         raise click.UsageError(f"nothing is selected: no check cites {', '.join(clauses)}")
     session = Session(target, specification.clauses, checks)
+    part = shard or WHOLE
     began = time.monotonic()
-    result = session.run(selected, seed=seed, examples=examples)
+    if jobs == 1:
+        result = session.run(selected, seed=seed, examples=examples, shard=part, budget=Budget(budget))
+    else:
+        ledger_of(target, specification.clauses, checks)  # refused here, and not by each job
+        result = run_jobs(session, selected, jobs=jobs, seed=seed, examples=examples, shard=part, budget=budget)
     if result is None:
         sys.exit(2)
-    sys.exit(session.report(result, json_file=json_file, seconds=time.monotonic() - began))
+    sys.exit(session.teller.report(result, json_file=json_file, seconds=time.monotonic() - began))

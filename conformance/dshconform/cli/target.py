@@ -45,6 +45,13 @@ class Target:
     spelled: str
     limits: Limits
     work: Path
+    command: Sequence[str] = ()
+    """The adapter's command; none for an implementation that is known by name."""
+
+    @property
+    def named(self) -> str | None:
+        """The name by which the implementation is known, if it is."""
+        return None if self.command else self.implementation.name
 
     @contextmanager
     def open(self, say: Callable[[str], None]) -> Iterator[Link]:
@@ -103,7 +110,8 @@ def choose(ctx: click.Context, *names: str | None, deviations: Path | None, time
         if not adapter:
             raise click.UsageError("no command stands after `--`: give the adapter's program")
         ledger = "" if deviations is None else f"--deviations {shlex.quote(str(deviations))} "
-        return Target(command_implementation(adapter, deviations), f"{ledger}-- {shlex.join(adapter)}", limits, work)
+        spelled = f"{ledger}-- {shlex.join(adapter)}"
+        return Target(command_implementation(adapter, deviations), spelled, limits, work, tuple(adapter))
     if deviations is not None:
         raise click.UsageError(
             "--deviations belongs to an adapter's command; a named implementation has its own ledger"
@@ -112,6 +120,24 @@ def choose(ctx: click.Context, *names: str | None, deviations: Path | None, time
     if chosen not in IMPLEMENTATIONS:
         raise click.UsageError(str(UnknownName("implementation", chosen, IMPLEMENTATIONS)))
     return Target(IMPLEMENTATIONS[chosen], f"--implementation {chosen}", limits, work)
+
+
+JSON_OPTION: Final = click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the report there."
+)
+
+
+def writable_file(path: Path | None, option: str) -> None:
+    """Refuse a file, if one is given, whose folder is not there or in which nothing can be written.
+
+    Raises:
+        click.UsageError: It cannot be written.
+    """
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise click.UsageError(f"{option}: there is no folder {path.parent}: make it first")
+    must_be_writable(path.parent, option)
 
 
 def must_be_writable(folder: Path, option: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from dshconform.links.link import FaultKind
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import ImplementationInfo
 from dshconform.running.check import Failure, Outcome
@@ -75,7 +76,7 @@ class CheckEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             suite_fault=outcome.suite_fault,
             held=dict(sorted(outcome.held.items())),
             not_run=outcome.not_run,
-            blamed=outcome.blamed,
+            blamed=dict(sorted(outcome.blamed.items())),
             cells=outcome.cells,
             grid=outcome.grid,
         )
@@ -206,7 +207,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
 class FaultEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What ended a run: a fault of the adapter."""
 
-    kind: str
+    kind: FaultKind
     message: str
     remedy: str
     wire_log: str | None = None
@@ -227,10 +228,11 @@ class Footer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One run, or one part of it."""
+    """One run, or one part of it; `target` is how the command line named the implementation."""
 
     versions: Versions
     implementation: ImplementationInfo
+    target: str
     profiles: list[str]
     features: list[str]
     seed: int

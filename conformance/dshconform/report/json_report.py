@@ -34,20 +34,28 @@ class ReportError(ValueError):
     """A file that is no report of this suite, with the file and the remedy."""
 
 
-def report(result: RunResult, *, replays: Mapping[str, Sequence[str]], seconds: float) -> JsonMap:
-    """Write a run as JSON. The same run gives the same report, `footer.seconds` aside.
+def report(result: RunResult, *, spelled: str, replays: Mapping[str, Sequence[str]], seconds: float) -> JsonMap:
+    """Write a run as JSON; see `as_report`."""
+    document: JsonMap = msgspec.to_builtins(as_report(result, spelled=spelled, replays=replays, seconds=seconds))
+    return document
+
+
+def as_report(result: RunResult, *, spelled: str, replays: Mapping[str, Sequence[str]], seconds: float) -> Report:
+    """Make the report of a run. The same run gives the same report, `footer.seconds` aside.
 
     Args:
         result: The run.
+        spelled: How the command line names the implementation.
         replays: For a check that failed, the files with its smallest examples, one for each failure.
         seconds: How long the run took.
     """
     held: Counter[str] = Counter()
     for outcome in result.outcomes:
         held.update(outcome.held)
-    written = Report(
+    return Report(
         versions=versions(),
         implementation=result.hello.implementation,
+        target=spelled,
         profiles=result.hello.profiles,
         features=result.hello.features,
         seed=result.seed,
@@ -78,8 +86,6 @@ def report(result: RunResult, *, replays: Mapping[str, Sequence[str]], seconds: 
         ),
         shard=None if result.shard.whole else ShardEntry(number=result.shard.number, of=result.shard.of),
     )
-    document: JsonMap = msgspec.to_builtins(written)
-    return document
 
 
 def versions() -> Versions:

@@ -48,8 +48,13 @@ class RunProgress:
 
     def start(self, check: Check, worlds: int) -> None:
         """A check begins."""
+        self.begin(check.name, worlds)
+
+    def begin(self, title: str, worlds: int) -> None:
+        """What has that title begins, in place of what has begun before."""
+        self._end()
         if self._bar is not None:
-            self._task = self._bar.add_task(check.name, total=worlds)
+            self._task = self._bar.add_task(title, total=worlds)
 
     def advance(self, worlds: int) -> None:
         """So many worlds of it are done."""
@@ -58,11 +63,18 @@ class RunProgress:
 
     def finish(self, outcome: Outcome) -> None:
         """It is done."""
+        self._end()
+        self.tell(outcome)
+
+    def tell(self, outcome: Outcome) -> None:
+        """Say what a check has said, where there is no bar."""
+        if self._bar is None:
+            self._console.print(f"  {outcome.check}: {self._told(outcome)}", highlight=False)
+
+    def _end(self) -> None:
         if self._bar is not None and self._task is not None:
             self._bar.remove_task(self._task)
             self._task = None
-        else:
-            self._console.print(f"  {outcome.check}: {self._told(outcome)}", highlight=False)
 
     def _told(self, outcome: Outcome) -> str:
         if outcome.failures:

@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,15 +22,20 @@ class Budget:
 
     Args:
         seconds: How much; none for a run without a limit.
+        clock: Tells the time.
     """
 
     seconds: float | None = None
-    _began: float = field(default_factory=time.monotonic)
+    clock: Callable[[], float] = time.monotonic
+    _began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
 
     @property
     def over(self) -> bool:
         """Whether the time is over."""
-        return self.seconds is not None and time.monotonic() - self._began >= self.seconds
+        return self.seconds is not None and self.clock() - self._began >= self.seconds
 
     def need(self) -> None:
         """Go on only if there is time left.
