@@ -11,8 +11,19 @@ import click
 from dshconform.checks.catalog import UnknownName, all_checks, select
 from dshconform.cli.jobs import run_jobs
 from dshconform.cli.session import Session, ledger_of
-from dshconform.cli.target import JSON_OPTION, TargetCommand, choose, target_options, writable_file
+from dshconform.cli.target import (
+    JSON_OPTION,
+    Target,
+    TargetCommand,
+    choose,
+    target_options,
+    writable_file,
+)
+from dshconform.report.ledger_text import update_lines
 from dshconform.running.budget import Budget, read_seconds
+from dshconform.running.ledger import LedgerError
+from dshconform.running.ledger_update import update_ledger
+from dshconform.running.run import RunResult
 from dshconform.running.shard import WHOLE, Shard, read_shard
 from dshconform.spec.specification import UnknownClause, load_specification
 
@@ -51,6 +62,11 @@ def _read(read: Callable[[str], T]) -> Callable[[click.Context, click.Parameter,
 )
 @click.option("--shard", metavar="K/N", callback=_read(read_shard), help="Only the k-th of n parts, for `merge`.")
 @click.option("--budget", metavar="TIME", callback=_read(read_seconds), help="Stop after that time: `60s`, `5m`.")
+@click.option(
+    "--update-deviations",
+    is_flag=True,
+    help="Rewrite the ledger by this run: what has gone is removed, what is new is listed with a reason to be written.",
+)
 @JSON_OPTION
 @click.pass_context
 def run(
@@ -69,6 +85,7 @@ def run(
     jobs: int,
     shard: Shard | None,
     budget: float | None,
+    update_deviations: bool,
     json_file: Path | None,
 ) -> None:
     """Judge an implementation by all checks, or by some.
@@ -79,6 +96,9 @@ def run(
     """
     target = choose(ctx, name, implementation, deviations=deviations, timeout=timeout, work=work)
     writable_file(json_file, "--json")
+    part = shard or WHOLE
+    if update_deviations:
+        _may_update(target, whole=part.whole and not (names or contracts or clauses or budget))
     specification = load_specification()
     checks = all_checks()
     try:
@@ -89,7 +109,6 @@ def run(
     if not selected:
         raise click.UsageError(f"nothing is selected: no check cites {', '.join(clauses)}")
     session = Session(target, specification.clauses, checks)
-    part = shard or WHOLE
     began = time.monotonic()
     if jobs == 1:
         result = session.run(selected, seed=seed, examples=examples, shard=part, budget=Budget(budget))
@@ -98,4 +117,39 @@ def run(
         result = run_jobs(session, selected, jobs=jobs, seed=seed, examples=examples, shard=part, budget=budget)
     if result is None:
         sys.exit(2)
-    sys.exit(session.teller.report(result, json_file=json_file, seconds=time.monotonic() - began))
+    status = session.teller.report(result, json_file=json_file, seconds=time.monotonic() - began)
+    if update_deviations:
+        _update(session, result)
+    sys.exit(status)
+
+
+def _may_update(target: Target, *, whole: bool) -> None:
+    """Refuse what could not be updated before it is run; a ledger that is not there yet is begun.
+
+    Raises:
+        click.UsageError: There is no ledger, or the run would not be whole.
+    """
+    ledger = target.implementation.ledger
+    if ledger is None:
+        raise click.UsageError(
+            f"--update-deviations: {target.implementation.name} has no ledger; name an adapter's by --deviations FILE"
+        )
+    if not whole:
+        raise click.UsageError(
+            "--update-deviations: only a whole run tells which deviations have gone: "
+            "leave out --check, --contract, --clause, --shard and --budget"
+        )
+    writable_file(ledger, "--deviations")
+    if not ledger.exists():
+        ledger.write_text("[]\n", encoding="utf-8")
+
+
+def _update(session: Session, result: RunResult) -> None:
+    path = session.target.implementation.ledger
+    assert path is not None
+    try:
+        update = update_ledger(path, result, session.clauses)
+    except LedgerError as error:
+        raise click.ClickException(str(error)) from error
+    for line in update_lines(update, path):
+        session.teller.say(line)
