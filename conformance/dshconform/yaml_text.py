@@ -5,7 +5,7 @@ resolved: null, booleans, integers and floating-point numbers, in JSON's spellin
 """
 
 import re
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -104,3 +104,43 @@ def write_yaml(value: Json) -> str:
     """Write JSON as YAML that `read_yaml` reads back as the same value."""
     text: str = yaml.dump(value, Dumper=_JsonDumper, sort_keys=False, allow_unicode=True, width=110)
     return text
+
+
+def replace_items(text: str, source: Path | str, *, remove: Collection[int], add: Sequence[Json]) -> str:
+    """Take items out of a list in a file and put others behind it; all else stays as it is written, comments included.
+
+    Args:
+        text: The document: a list, each item on lines of its own.
+        source: Named in errors.
+        remove: The places of the items that go, from 0 on.
+        add: What comes behind the others.
+
+    Raises:
+        YamlError: It is no such list.
+    """
+    try:
+        node = yaml.compose(text, _JsonLoader)
+    except yaml.YAMLError as error:
+        raise YamlError(f"{source}: {error}") from error
+    lines = text.splitlines(keepends=True)
+    starts: list[int] = []
+    if isinstance(node, yaml.SequenceNode):
+        starts = [item.start_mark.line for item in node.value]
+        if starts and node.flow_style:
+            raise YamlError(f"{source}: a list in brackets cannot be changed in place: write each item behind a `- `")
+        if not starts:
+            del lines[node.start_mark.line]  # the `[]`
+    elif node is not None:
+        raise YamlError(f"{source}: is no list")
+    for place in sorted(remove, reverse=True):
+        end = starts[place + 1] if place + 1 < len(starts) else len(lines)
+        while end > starts[place] and lines[end - 1].startswith(("#", "\n", "\r")):
+            end -= 1
+        if end < len(lines) and not lines[end].strip():
+            end += 1
+        del lines[starts[place] : end]
+    written = "".join(lines)
+    for item in add:
+        written = f"{written.rstrip()}\n\n" if written.strip() else ""
+        written += write_yaml([item])
+    return written if add or len(starts) > len(remove) else f"{written}[]\n"

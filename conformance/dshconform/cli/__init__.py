@@ -12,12 +12,13 @@ from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATU
 
 _COMMANDS: Final = {
     "run": ("dshconform.cli.run", "run", "Judge an implementation by all checks, or by some."),
+    "merge": ("dshconform.cli.merge", "merge_", "Judge the shards of a run together."),
     "smoke": ("dshconform.cli.smoke", "smoke", "Say what to fix next, in seconds."),
     "exhaust": ("dshconform.cli.exhaust", "exhaust", "Run every sequence of a few commands."),
     "diff": ("dshconform.cli.diff", "diff", "Find what no clause decides between two implementations."),
     "replay": ("dshconform.cli.replay", "replay", "Run a scenario or a saved counterexample, step by step."),
     "faults": ("dshconform.cli.faults", "faults", "Plant faults in the reference: do the checks find them?"),
-    "explain": ("dshconform.cli.explain", "explain", "Show a clause and the checks that hold it."),
+    "explain": ("dshconform.cli.explain", "explain", "Show a clause, what holds it, and the evidence of a run."),
     "list": ("dshconform.cli.list_", "list_", "List clauses, checks, contracts or implementations."),
 }
 

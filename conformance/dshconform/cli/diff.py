@@ -82,7 +82,7 @@ def diff(
     try:
         with targets[0].open(say) as left, targets[1].open(say) as right:
             for session, link in zip(sessions, (left, right), strict=True):
-                session.headline(link, seed)
+                session.headline(link.hello, seed)
             sides = Side(called[0], left, ledgers[0]), Side(called[1], right, ledgers[1])
             gc.freeze()  # what is loaded by now stays: no collection has to walk it
             found = _compared(sessions[0], sides, selected, seed, examples)

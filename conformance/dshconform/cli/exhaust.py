@@ -66,7 +66,7 @@ def exhaust(
     ledger = session.ledger()
     try:
         with target.open(session.say) as link:
-            session.headline(link)
+            session.headline(link.hello)
             missing = undeclared(MachineCheck(model), link.hello)
     except AdapterFault as fault:
         session.tell_fault(fault)

@@ -1,38 +1,61 @@
-"""`dshconform explain`: what a clause demands, and what holds it."""
+"""`dshconform explain`: what a clause demands, what holds it, and what the last run says of it."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from dshconform.cli.work import WORK_OPTION, report_in
 from dshconform.spec.clause import Clause
 from dshconform.spec.markdown import CODE_SPAN
 from dshconform.spec.specification import Specification, UnknownClause, load_specification
+
+if TYPE_CHECKING:
+    from dshconform.report.entries import Report
 
 WIDTH: Final = 80
 LABEL: Final = len("violation  ")
 
 
-@click.command(help="Show clauses: their text, how to observe them, what violates them, and the checks that cite them.")
+@click.command(
+    help="Show clauses: their text, how to observe them, what violates them, the checks that cite them, the faults "
+    "that prove these, and the evidence of the last run."
+)
 @click.argument("clause_ids", nargs=-1, required=True, metavar="CLAUSE...")
-def explain(clause_ids: Sequence[str]) -> None:
+@click.option(
+    "--report",
+    "report_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The report whose evidence is shown.  [default: that of the last run]",
+)
+@WORK_OPTION
+def explain(clause_ids: Sequence[str], report_file: Path | None, work: Path) -> None:
     """Print each clause; an unknown one is wrong usage, and nothing is printed then."""
     specification = load_specification()
     try:
         clauses = [specification.clause(clause_id) for clause_id in clause_ids]
     except UnknownClause as unknown:
         raise click.UsageError(str(unknown)) from unknown
-    from dshconform.checks.catalog import checks_for
+    from dshconform.report.json_report import ReportError, read_report
 
+    try:
+        path = report_file or report_in(work)
+        report = read_report(path) if path.exists() else None
+    except ReportError as error:
+        raise click.UsageError(str(error)) from error
     for position, clause in enumerate(clauses):
         if position:
             click.echo()
-        for line in _lines(specification, clause, checks_for(clause.id)):
+        for line in _lines(specification, clause, report):
             click.echo(line)
 
 
-def _lines(specification: Specification, clause: Clause, checks: Sequence[str]) -> Iterator[str]:
+def _lines(specification: Specification, clause: Clause, report: "Report | None") -> Iterator[str]:
+    from dshconform.checks.catalog import checks_for
+    from dshconform.faults import faults_of
+
     yield f"{click.style(clause.id, bold=True)} · {clause.level} · {clause.profile}"
     place = textwrap.fill(f"{clause.page}, line {clause.line}: {clause.section}", WIDTH, break_on_hyphens=False)
     yield click.style(place, dim=True)
@@ -45,9 +68,33 @@ def _lines(specification: Specification, clause: Clause, checks: Sequence[str]) 
     for name in clause.rulings:
         ruling = specification.rulings[name]
         yield _part(name, f"{ruling.question} {ruling.answer}")
-    yield _part("checks", checks[0] if checks else "none yet")
-    for check in checks[1:]:
-        yield _part("", check)
+    checks = checks_for(clause.id)
+    yield from _parts("checks", _checked(checks, clause, report))
+    yield from _parts("faults", [f"{fault.id}: {fault.about}" for fault in faults_of(clause.id)])
+    if report is None:
+        yield _part("evidence", "none yet: `dshconform run` leaves it in the work folder")
+        return
+    from dshconform.report.evidence import evidence_lines
+
+    yield ""
+    yield click.style("evidence", bold=True)
+    yield from evidence_lines(report, clause.id, checks)
+
+
+def _checked(checks: Sequence[str], clause: Clause, report: "Report | None") -> list[str]:
+    """The checks, each with how often the clause held in it."""
+    if report is None:
+        return list(checks)
+    from dshconform.report.evidence import times
+
+    held = {check.name: check.held.get(clause.id, 0) for check in report.checks}
+    return [f"{name} ({times(held[name])})" if name in held else name for name in checks]
+
+
+def _parts(label: str, items: Sequence[str]) -> Iterator[str]:
+    yield _part(label, items[0] if items else "none yet")
+    for item in items[1:]:
+        yield _part("", item)
 
 
 def _part(label: str, markdown: str) -> str:

@@ -14,7 +14,7 @@ from rich.text import Text
 from dshconform.adapters.catalog import EMPTY, reference_under_fault
 from dshconform.checks.catalog import UnknownName, all_checks
 from dshconform.cli.exit_status import FAULT_EXIT_STATUS
-from dshconform.cli.target import file_must_be_writable
+from dshconform.cli.target import writable_file
 from dshconform.cli.vacuity import judge_vacuous, passed
 from dshconform.faults import ALL_FAULTS, Fault
 from dshconform.faults.coverage import load_exceptions, measure
@@ -54,7 +54,7 @@ def faults(
     without behaviour, 2 wrong usage or a fault that cannot be planted.
     """
     console = Console(highlight=False, soft_wrap=True)
-    file_must_be_writable(json_file, "--json")
+    writable_file(json_file, "--json")
     specification = load_specification()
     try:
         wanted = {specification.clause(clause).id for clause in clauses}

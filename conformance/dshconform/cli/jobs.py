@@ -1,10 +1,12 @@
 """Work in numbered pieces, done by several processes of which each has a link of its own."""
 
 import gc
+import os
+import signal
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from multiprocessing.sharedctypes import Synchronized
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -54,6 +56,7 @@ class _Tickets:
     def __init__(self, pieces: int) -> None:
         self._next: Synchronized[int] = _PROCESSES.Value("i", 0)
         self._last: Synchronized[int] = _PROCESSES.Value("i", pieces - 1)
+        self.told: Synchronized[int] = _PROCESSES.Value("i", 0)
 
     def take(self) -> int | None:
         """The next number, if any is needed."""
@@ -80,7 +83,9 @@ class _Tickets:
         return self._last.value
 
 
-def perform(target: Target, pieces: Pieces[R], jobs: int, progress: Callable[[int], None]) -> Done[R]:
+def perform(
+    target: Target, pieces: Pieces[R], jobs: int, progress: Callable[[int], None], *, within: bool = False
+) -> Done[R]:
     """Do all pieces, or those up to the first that makes the others needless: the same ones, however many processes.
 
     Args:
@@ -88,6 +93,7 @@ def perform(target: Target, pieces: Pieces[R], jobs: int, progress: Callable[[in
         pieces: The work.
         jobs: How many processes; one is this one.
         progress: Is told how many pieces were begun.
+        within: Whether it is told instead how much of them is done, as `advance` says.
 
     Returns:
         What came of them.
@@ -99,7 +105,7 @@ def perform(target: Target, pieces: Pieces[R], jobs: int, progress: Callable[[in
     else:
         with ProcessPoolExecutor(jobs, mp_context=_PROCESSES, initializer=_share, initargs=(tickets,)) as pool:
             working = [pool.submit(_work_shared, target, pieces) for _ in range(jobs)]
-            done.interrupted = _await(working, tickets, progress)
+            done.interrupted = _await(working, tickets, progress, within=within)
             parts = [one.result() for one in working]
     found = {number: result for part in parts for number, result in part.results.items()}
     done.results = {number: found[number] for number in sorted(found) if number <= tickets.last}
@@ -108,12 +114,15 @@ def perform(target: Target, pieces: Pieces[R], jobs: int, progress: Callable[[in
     return done
 
 
-def _await(working: list[Future[Done[R]]], tickets: _Tickets, progress: Callable[[int], None]) -> bool:
+def _await(working: list[Future[Done[R]]], tickets: _Tickets, progress: Callable[[int], None], *, within: bool) -> bool:
     """Wait for the processes; true when the user did not want to: they were interrupted too, and come to their end."""
     try:
         while wait(working, timeout=_POLL).not_done:
-            progress(tickets.taken)
+            progress(tickets.told.value if within else tickets.taken)
     except KeyboardInterrupt:
+        for process in active_children():  # where the user's control-C has not reached them
+            if process.pid is not None:
+                os.kill(process.pid, signal.SIGINT)
         wait(working)
         return True
     return False
@@ -143,11 +152,25 @@ _shared: _Tickets | None = None
 def _share(tickets: _Tickets) -> None:
     global _shared  # noqa: PLW0603 - what a process of the pool is given at its start
     _shared = tickets
+    signal.signal(signal.SIGINT, _interrupted)
+
+
+def _interrupted(*_: object) -> None:
+    """The first interrupt ends the work; another one must not spoil what comes of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _work_shared(target: Target, pieces: Pieces[R]) -> Done[R]:
     assert _shared is not None
     return _work(target, pieces, _shared, _silent)
+
+
+def advance(steps: int) -> None:
+    """Say, from within a piece, that so much more of it is done."""
+    if _shared is not None:
+        with _shared.told.get_lock():
+            _shared.told.value += steps
 
 
 def _silent(_: object) -> None:

@@ -17,6 +17,7 @@ import click
 
 from dshconform.adapters.catalog import IMPLEMENTATIONS, Implementation, Opening, command_implementation
 from dshconform.checks.catalog import UnknownName
+from dshconform.cli.work import WORK_OPTION
 from dshconform.links.link import AdapterFault, Limits, Link
 
 _ADAPTER: Final = "dshconform.adapter"
@@ -88,13 +89,7 @@ def target_options(function: Callable[..., None]) -> Callable[..., None]:
 def link_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how implementations are talked to, and what is kept."""
     for decorate in (
-        click.option(
-            "--work",
-            type=click.Path(file_okay=False, path_type=Path),
-            default=Path(".dshconform"),
-            show_default=True,
-            help="Where counterexamples and wire logs are kept.",
-        ),
+        WORK_OPTION,
         click.option(
             "--timeout", type=click.FloatRange(min=0.1), default=30.0, show_default=True, help="Seconds for one reply."
         ),
@@ -185,6 +180,24 @@ def _by_command(adapter: Sequence[str], deviations: Path | None, limits: Limits,
     return Target(command_implementation(adapter, deviations), f"{ledger}-- {shlex.join(adapter)}", limits, work)
 
 
+JSON_OPTION: Final = click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the report there."
+)
+
+
+def writable_file(path: Path | None, option: str) -> None:
+    """Refuse a file, if one is given, whose folder is not there or in which nothing can be written.
+
+    Raises:
+        click.UsageError: It cannot be written.
+    """
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise click.UsageError(f"{option}: there is no folder {path.parent}: make it first")
+    must_be_writable(path.parent, option)
+
+
 def must_be_writable(folder: Path, option: str) -> None:
     """Refuse a folder in which nothing can be written; one that does not exist yet is judged by what it stands in.
 
@@ -200,19 +213,6 @@ def must_be_writable(folder: Path, option: str) -> None:
         raise click.UsageError(
             f"nothing can be written in {folder} ({reason}): name another place by {option}"
         ) from error
-
-
-def file_must_be_writable(file: Path | None, option: str) -> None:
-    """Refuse a file that is to be written at the end, where that cannot be; none is no file.
-
-    Raises:
-        click.UsageError: Its folder does not exist, or nothing can be written there.
-    """
-    if file is None:
-        return
-    if not file.parent.is_dir():
-        raise click.UsageError(f"{option}: there is no folder {file.parent}: make it first")
-    must_be_writable(file.parent, option)
 
 
 def started_as() -> str:

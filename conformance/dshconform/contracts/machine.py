@@ -39,6 +39,9 @@ FULL_COLLECTION: Final = 64
 FAILURES: Final = 5
 """Different failures that one run of a machine reports, at most."""
 
+_NOBODY: Final = ""
+"""Stands for the clause where none answers: then the examples behind it are told no better."""
+
 _NAMED: Final = 5
 """Cells that a sentence names, at most."""
 
@@ -84,6 +87,11 @@ class MachineCheck:
         """Every clause that the model cites."""
         return self.model_type.clauses
 
+    @property
+    def divisible(self) -> bool:
+        """Yes: every example has a world of its own, and follows from its number."""
+        return True
+
     def worlds(self, examples: int) -> int:
         """As many as asked for, but one for each prologue at least, unless a sample is enough."""
         return max(examples, len(self.model_type().prologues())) if self.every_prologue else examples
@@ -92,36 +100,46 @@ class MachineCheck:
         """Run examples, each in a fresh world; a difference is minimised and tried again before it is reported.
 
         Args:
-            context: Link, ledger, seed and number of examples.
+            context: Link, ledger, seed and number of examples, and which of them.
             outcome: Filled with what held and what failed. What one clause answers for first is reported once,
                 however many examples and places show it.
 
         Raises:
             AdapterFault: The adapter broke the protocol.
+            BudgetSpent: The time is over, and not every prologue was run.
         """
-        outcome.grid = dict.fromkeys(self.model_type.cells, 0)
-        with collecting_between_worlds() as collect:
-            self._run(context, outcome, collect)
-        if not outcome.failures and not outcome.stopped:
-            outcome.suite_fault = self._missed(outcome.grid)
-        if outcome.failures:
-            blamed = {clause for failure in outcome.failures for clause in failure.difference.clauses}
-            for clause in self.clauses:
-                if clause not in outcome.held and clause not in blamed:
-                    outcome.not_run[clause] = f"behind the differences that {self.name} found"
-
-    def _run(self, context: RunContext, outcome: Outcome, collect: Callable[[int], None]) -> None:
+        outcome.grid = outcome.grid or dict.fromkeys(self.model_type.cells, 0)
         prologues = self.model(context.ledger).prologues()
-        for index in range(self.worlds(context.examples)):
-            goes_on = self._judge(context, index, prologues[index] if index < len(prologues) else [], outcome)
-            context.link.call("world.close")
-            collect(index)
-            context.progress(1)
-            if not goes_on:
-                break
+        with collecting_between_worlds() as collect:
+            for done, index in enumerate(context.shard.share(context.first, self.worlds(context.examples))):
+                if index < len(prologues):
+                    context.budget.need()
+                elif context.budget.over:
+                    break
+                self._judge(context, index, prologues[index] if index < len(prologues) else [], outcome)
+                outcome.prologues += index < len(prologues)
+                context.link.call("world.close")
+                collect(done)
+                context.progress(1)
+        if context.shard.whole:
+            self.conclude(outcome)
 
-    def _judge(self, context: RunContext, index: int, prologue: Sequence[JsonMap], outcome: Outcome) -> bool:
-        """Run one example; false when nothing more is to be learned from further ones."""
+    def conclude(self, outcome: Outcome) -> None:
+        """Say what could not be evaluated behind differences, or which cells no example visited.
+
+        Of what several shards have found, each clause's first example is kept, as if there had been one run.
+        """
+        outcome.failures = _told_once(outcome)
+        outcome.not_run.clear()
+        blamed = {clause for failure in outcome.failures for clause in failure.difference.clauses}
+        for clause in self.clauses if blamed or outcome.failures else ():
+            if clause not in outcome.held and clause not in blamed:
+                outcome.not_run[clause] = f"behind the differences that {self.name} found"
+        if not outcome.failures and not outcome.stopped:
+            outcome.suite_fault = self._missed(outcome)
+
+    def _judge(self, context: RunContext, index: int, prologue: Sequence[JsonMap], outcome: Outcome) -> None:
+        """Run one example; a difference of a kind that was not met before is minimised."""
         example = Example(self.model(context.ledger), context.link, context.ledger)
         try:
             self.perform(example, context, index, prologue)
@@ -131,25 +149,28 @@ class MachineCheck:
                 outcome.grid[cell] = outcome.grid.get(cell, 0) + times
         difference = example.difference
         if difference is None:
-            return True
+            return
         if context.ledger.stops(difference) is not None:
             outcome.stopped += 1
-            return True
-        if any(_blames_alike(failure.difference, difference) for failure in outcome.failures):
-            return True
-        self.tell(example, difference, context, outcome.failures)
-        return bool(example.performed) and len(outcome.failures) < FAILURES
+            return
+        outcome.blamed.setdefault(_first(difference.clauses), index)
+        if len(outcome.failures) < FAILURES and _is_news(difference.clauses, index, outcome.blamed):
+            self.tell(example, difference, context, outcome.failures, index)
 
-    def _missed(self, grid: Mapping[str, int]) -> str | None:
+    def _missed(self, outcome: Outcome) -> str | None:
         """What a run should have visited and did not, or should not have and did: the prologues reach each cell."""
         known = self.model_type.cells
-        strays = [cell for cell in grid if cell not in known]
+        strays = [cell for cell in outcome.grid if cell not in known]
         if strays:
             return f"{self.name} visited cells that are not in its grid: {_some(strays)}"
-        missed = [cell for cell in known if not grid[cell]] if self.every_prologue else []
+        if outcome.prologues < len(self.model_type().prologues()):
+            return None
+        missed = [cell for cell in known if not outcome.grid[cell]]
         return f"no example of {self.name} visited {_some(missed)}" if missed else None
 
-    def tell(self, example: Example, difference: Difference, context: RunContext, failures: list[Failure]) -> None:
+    def tell(
+        self, example: Example, difference: Difference, context: RunContext, failures: list[Failure], index: int = 0
+    ) -> None:
         """Add a difference to the failures, minimised; as it was met, where minimising is cut short.
 
         Args:
@@ -157,12 +178,13 @@ class MachineCheck:
             difference: The difference.
             context: Link and ledger.
             failures: Those so far.
+            index: The example's number.
 
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
-        failures.append(self._told(example, difference, found=len(example.performed)))
-        failures[-1] = self._failure(example, difference, context)
+        failures.append(self._told(example, difference, index=index, found=len(example.performed)))
+        failures[-1] = self._failure(example, difference, context, index)
 
     def model(self, ledger: Ledger) -> Model:
         """A model in its first state, following the variants that the ledger lists."""
@@ -211,7 +233,7 @@ class MachineCheck:
                 return
             yield chosen
 
-    def _failure(self, example: Example, difference: Difference, context: RunContext) -> Failure:
+    def _failure(self, example: Example, difference: Difference, context: RunContext, index: int) -> Failure:
         """Minimise a difference; one that does not come again is reported as it was met."""
 
         def replay(commands: Sequence[JsonMap]) -> Example:
@@ -231,14 +253,15 @@ class MachineCheck:
             smallest = replay(shortest)
             odd = _odd_one(difference, smallest, replay(shortest))
             if odd is None:
-                return self._told(smallest, difference, found=len(whole), reproduced=True)
-        return self._told(example, difference, found=len(whole), reproduced=False, again=_last_rows(odd))
+                return self._told(smallest, difference, index=index, found=len(whole), reproduced=True)
+        return self._told(example, difference, index=index, found=len(whole), reproduced=False, again=_last_rows(odd))
 
     def _told(
         self,
         example: Example,
         difference: Difference,
         *,
+        index: int,
         found: int,
         reproduced: bool | None = None,
         again: Alignment = NO_ROWS,
@@ -252,6 +275,8 @@ class MachineCheck:
             reproduced=reproduced,
             again=again,
             found_after=found,
+            index=index,
+            met=difference.clauses,
         )
 
     def document(self, commands: Sequence[JsonMap], title: str, clauses: Sequence[str]) -> Mapping[str, Json]:
@@ -287,9 +312,22 @@ def _some(cells: Sequence[str]) -> str:
     return "; ".join(cells[:_NAMED]) + (f"; and {len(cells) - _NAMED} more" if len(cells) > _NAMED else "")
 
 
-def _blames_alike(one: Difference, other: Difference) -> bool:
-    """Whether the clause that answers first for one of two differences answers for the other as well."""
-    return not one.clauses or other.clauses[:1] == one.clauses[:1] or one.clauses[0] in other.clauses
+def _first(clauses: Sequence[str]) -> str:
+    return clauses[0] if clauses else _NOBODY
+
+
+def _is_news(clauses: Sequence[str], index: int, blamed: Mapping[str, int]) -> bool:
+    """Whether none of these clauses is the first to answer for what an earlier example shows."""
+    return all(blamed.get(clause, index) >= index for clause in (*clauses, _NOBODY))
+
+
+def _told_once(outcome: Outcome) -> list[Failure]:
+    """The failures that are news among all, in order; one for each clause that answers first, and not too many."""
+    told: dict[str, Failure] = {}
+    for failure in sorted(outcome.failures, key=lambda failure: failure.index):
+        if _is_news(failure.met, failure.index, outcome.blamed):
+            told.setdefault(_first(failure.difference.clauses), failure)
+    return list(told.values())[:FAILURES]
 
 
 def same_place(one: Difference, other: Difference) -> bool:

@@ -43,6 +43,11 @@ class TableCheck:
         """Every clause that a cell cites."""
         return tuple(dict.fromkeys(clause for cell in self.cells for clause in cell.clauses))
 
+    @property
+    def divisible(self) -> bool:
+        """No: of the failures that one clause answers for, only the first is told."""
+        return False
+
     def worlds(self, examples: int) -> int:
         """One for each scenario, whatever the number of examples."""
         del examples
@@ -58,6 +63,7 @@ class TableCheck:
 
         Raises:
             AdapterFault: The adapter broke the protocol.
+            BudgetSpent: The time is over.
         """
         for cell in self.cells:
             found = Outcome(check=self.name)
@@ -68,6 +74,9 @@ class TableCheck:
                 self._take_in(cell.title, found, outcome)
         for clause in outcome.held:
             outcome.not_run.pop(clause, None)
+
+    def conclude(self, outcome: Outcome) -> None:
+        """Nothing follows."""
 
     def _take_in(self, cell: str, found: Outcome, outcome: Outcome) -> None:
         if found.failures or found.stopped:

@@ -111,6 +111,12 @@ ALL_FAULTS: Final[tuple[Fault, ...]] = (
 )
 """All of them; whoever tries one asks every check that cites its clause."""
 
+
+def faults_of(clause: str) -> list[Fault]:
+    """Every fault that violates a clause."""
+    return [fault for fault in ALL_FAULTS if fault.clause == clause]
+
+
 __all__ = [
     "ALL_FAULTS",
     "FAULTS",
@@ -120,4 +126,5 @@ __all__ = [
     "SCHEDULING_FAULTS",
     "TURN_FAULTS",
     "Fault",
+    "faults_of",
 ]

@@ -1,72 +1,103 @@
-"""The report as JSON: for programs, and for merging and comparing runs."""
+"""The report as JSON: for programs, for `explain`, and for merging the parts of a divided run."""
 
+import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
+import msgspec
+
 from dshconform import __version__
-from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.links.link import AdapterFault
+from dshconform.protocol.json_value import JsonMap
 from dshconform.protocol.messages import PROTOCOL_VERSION
-from dshconform.running.check import Failure
-from dshconform.running.ledger import Deviation
+from dshconform.report.entries import (
+    CheckEntry,
+    ClauseEntry,
+    FailureEntry,
+    FaultEntry,
+    Footer,
+    LedgerEntry,
+    Report,
+    ShardEntry,
+    Versions,
+)
+from dshconform.running.ledger import Deviation, Ledger
 from dshconform.running.run import RunResult
 from dshconform.running.verdict import ClauseResult
-from dshconform.running.world import command_of
-from dshconform.spec import SPECIFICATION_VERSION
+from dshconform.spec import SPECIFICATION_VERSION, load_specification
 
 
-def report(result: RunResult, *, replays: Mapping[str, Sequence[str]], seconds: float) -> JsonMap:
-    """Write a run as JSON. The same run gives the same report, `footer.seconds` aside.
+class ReportError(ValueError):
+    """A file that is no report of this suite, with the file and the remedy."""
+
+
+def report(result: RunResult, *, spelled: str, replays: Mapping[str, Sequence[str]], seconds: float) -> JsonMap:
+    """Write a run as JSON; see `as_report`."""
+    document: JsonMap = msgspec.to_builtins(as_report(result, spelled=spelled, replays=replays, seconds=seconds))
+    return document
+
+
+def as_report(result: RunResult, *, spelled: str, replays: Mapping[str, Sequence[str]], seconds: float) -> Report:
+    """Make the report of a run. The same run gives the same report, `footer.seconds` aside.
 
     Args:
         result: The run.
+        spelled: How the command line names the implementation.
         replays: For a check that failed, the files with its smallest examples, one for each failure.
         seconds: How long the run took.
     """
-    info = result.hello.implementation
-    counts: JsonMap = dict(result.judgement.counts())
-    return {
-        "versions": {"suite": __version__, "specification": SPECIFICATION_VERSION, "protocol": PROTOCOL_VERSION},
-        "implementation": {"name": info.name, "version": info.version, "language": info.language},
-        "profiles": list(result.hello.profiles),
-        "features": list(result.hello.features),
-        "seed": result.seed,
-        "examples": result.examples,
-        "verdict": result.judgement.verdict.value,
-        "counts": counts,
-        "clauses": [_clause(one) for one in result.judgement.clauses],
-        "checks": [
-            {
-                "name": outcome.check,
-                "worlds": outcome.examples,
-                "commands": outcome.commands,
-                "stopped": outcome.stopped,
-                "failed": bool(outcome.failures),
-                **({"cut_short": True} if outcome.cut_short else {}),
-                **({"cells": dict(outcome.cells)} if outcome.cells else {}),
-                **({"grid": dict(outcome.grid)} if outcome.grid else {}),
-            }
-            for outcome in result.outcomes
-        ],
-        "failures": [
-            _failure(outcome.check, failure, replay)
+    held: Counter[str] = Counter()
+    for outcome in result.outcomes:
+        held.update(outcome.held)
+    return Report(
+        versions=versions(),
+        implementation=result.hello.implementation,
+        target=spelled,
+        profiles=result.hello.profiles,
+        features=result.hello.features,
+        seed=result.seed,
+        examples=result.examples,
+        verdict=result.judgement.verdict.value,
+        counts=result.judgement.counts(),
+        selected=[check.name for check in result.selected],
+        clauses=[_clause(one, held[one.clause.id]) for one in result.judgement.clauses],
+        checks=[CheckEntry.of(outcome) for outcome in result.outcomes],
+        failures=[
+            FailureEntry.of(outcome.check, failure, replay)
             for outcome in result.outcomes
             for failure, replay in zip_longest(outcome.failures, replays.get(outcome.check, ()))
         ],
-        "deviations": [_deviation(entry) for entry in result.judgement.deviations],
-        "stale_deviations": [_deviation(entry) for entry in result.judgement.stale],
-        "footer": {
-            "complete": result.complete,
-            **({} if result.fault is None else {"fault": {"kind": result.fault.kind, "message": result.fault.message}}),
-            **({"interrupted": True} if result.interrupted else {}),
-            **({"suite_faults": list(result.suite_faults)} if result.suite_faults else {}),
-            "checks": result.judgement.checks,
-            "selected": len(result.selected),
-            "ran": len(result.finished),
-            "seconds": round(seconds, 1),
-        },
-    }
+        deviations=[_deviation(entry) for entry in result.judgement.deviations],
+        stale_deviations=[_deviation(entry) for entry in result.judgement.stale],
+        ledger=_ledger(result.ledger),
+        footer=Footer(
+            complete=result.complete,
+            fault=None if result.fault is None else fault_entry(result.fault),
+            interrupted=result.interrupted,
+            behind_budget=result.behind_budget,
+            suite_faults=result.suite_faults,
+            checks=result.judgement.checks,
+            selected=len(result.selected),
+            ran=len(result.finished),
+            seconds=round(seconds, 1),
+        ),
+        shard=None if result.shard.whole else ShardEntry(number=result.shard.number, of=result.shard.of),
+    )
+
+
+def versions() -> Versions:
+    """Those of this suite; `clauses` stands for the ids, levels, profiles and texts of all clauses."""
+    clauses = load_specification().clauses.values()
+    told = "".join(f"{one.id} {one.level} {one.profile} {one.text}\n" for one in clauses)
+    return Versions(
+        suite=__version__,
+        specification=SPECIFICATION_VERSION,
+        protocol=PROTOCOL_VERSION,
+        clauses=hashlib.sha256(told.encode()).hexdigest()[:16],
+    )
 
 
 def write_report(path: Path, document: JsonMap) -> None:
@@ -75,36 +106,32 @@ def write_report(path: Path, document: JsonMap) -> None:
     path.write_text(text, encoding="utf-8", errors="backslashreplace")  # of a lone surrogate: JSON's own escape
 
 
-def _clause(one: ClauseResult) -> JsonMap:
-    entry: dict[str, Json] = {
-        "id": one.clause.id,
-        "level": one.clause.level.value,
-        "profile": one.clause.profile.value,
-        "status": one.status.value.replace(" ", "_"),
-        "checks": list(one.checks),
-    }
-    if one.reason is not None:
-        entry["reason"] = one.reason
-    return entry
+def read_report(path: Path) -> Report:
+    """Read a report.
+
+    Raises:
+        ReportError: It cannot be read, or is none.
+    """
+    try:
+        return msgspec.convert(json.loads(path.read_text(encoding="utf-8")), Report)
+    except OSError as error:
+        raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, msgspec.ValidationError) as error:
+        raise ReportError(
+            f"{path}: is no report of dshconform {__version__} ({error}); `run --json` makes one"
+        ) from error
 
 
-def _failure(check: str, failure: Failure, replay: str | None) -> JsonMap:
-    difference = failure.difference
-    commands: Sequence[Json] = [command_of(step) for step in failure.steps]
-    entry: dict[str, Json] = {
-        "check": check,
-        "clauses": list(difference.clauses),
-        "at": difference.at,
-        "path": list(difference.path),
-        "sentence": difference.sentence,
-        "expected": difference.expected,
-        "observed": difference.observed,
-        "commands": commands,
-        "reproduced": failure.reproduced,
-    }
-    if replay is not None:
-        entry["replay"] = replay
-    return entry
+def _clause(one: ClauseResult, held: int) -> ClauseEntry:
+    return ClauseEntry(
+        id=one.clause.id,
+        level=one.clause.level.value,
+        profile=one.clause.profile.value,
+        status=one.status.value.replace(" ", "_"),
+        held=held,
+        checks=list(one.checks),
+        reason=one.reason,
+    )
 
 
 def _deviation(entry: Deviation) -> JsonMap:
@@ -116,3 +143,13 @@ def _deviation(entry: Deviation) -> JsonMap:
         "reason": entry.reason,
         "reviewed": entry.reviewed,
     }
+
+
+def _ledger(ledger: Ledger) -> list[LedgerEntry]:
+    return [LedgerEntry(entry=entry, met=ledger.met.get(at, 0)) for at, entry in enumerate(ledger.entries)]
+
+
+def fault_entry(fault: AdapterFault) -> FaultEntry:
+    """Write a fault of the adapter."""
+    wire_log = None if fault.wire_log is None else str(fault.wire_log)
+    return FaultEntry(kind=fault.kind, message=fault.message, remedy=fault.remedy, wire_log=wire_log)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from dshconform.report.text import wrapped
 from dshconform.running.check import Outcome
-from dshconform.running.run import RunResult
+from dshconform.running.run import RunResult, taken
 from dshconform.running.verdict import NOT_SELECTED, STALE_REMEDY, ClauseResult, Status, Verdict, undeclared, violates
 from dshconform.spec.clause import Clause, Level
 
@@ -62,12 +62,39 @@ def print_report(console: Console, result: RunResult) -> None:
         console.print(Text("not run", style="bold"))
         for reason, ids in _by_reason(pending).items():
             _item(console, f"{reason}: {', '.join(ids)}")
+    if result.behind_budget:
+        console.print(Text("behind the budget", style="bold"))
+        for line in _behind_budget(result):
+            _item(console, line)
     counts = judgement.counts()
     told = ", ".join(f"{counts[key]} {key.replace('_', ' ')}" for key in counts if key not in {"must", "advice"})
     _item(console, f"{counts['must']} must clauses: {told}", indent="")
     selected = len(result.selected)
     part = f" (partial run: {selected} of {judgement.checks} checks)" if selected < judgement.checks else ""
     console.print(Text.assemble("verdict: ", (judgement.verdict.value, _STYLE[judgement.verdict]), part))
+
+
+def _behind_budget(result: RunResult) -> Iterator[str]:
+    """What was not run for want of time: of machines that have run their prologues, further examples alone."""
+    outcomes = {outcome.check: outcome for outcome in result.outcomes}
+    waiting = [check for check in taken(result.selected, result.hello, result.shard) if check.name not in outcomes]
+    if waiting:
+        yield f"{len(waiting)} checks not begun, from {waiting[0].name} on"
+    for check in result.selected:
+        outcome = outcomes.get(check.name)
+        if outcome is not None and outcome.examples < (asked := check.worlds(result.examples)):
+            yield f"{check.name}: {outcome.examples} of {asked} worlds"
+
+
+def print_shard(console: Console, result: RunResult) -> None:
+    """Print what one part of a divided run was; a verdict is the affair of all parts together."""
+    done = result.finished
+    worlds = sum(outcome.examples for outcome in result.outcomes)
+    clauses = {one.clause.id: one.clause for one in result.judgement.clauses}
+    failed = sum(violates(outcome, clauses) for outcome in result.outcomes)
+    _item(console, f"shard {result.shard}: {len(done)} checks, {worlds:,} worlds, {failed or 'none'} failed", indent="")
+    join = f"no verdict: `dshconform merge` judges the reports of all {result.shard.of} shards together"
+    _item(console, join, indent="")
 
 
 def _item(console: Console, text: str, indent: str = "  ") -> None:

@@ -6,7 +6,9 @@ from typing import Protocol
 
 from dshconform.links.link import Link
 from dshconform.protocol.json_value import Json
+from dshconform.running.budget import Budget
 from dshconform.running.ledger import Ledger
+from dshconform.running.shard import WHOLE, Shard
 from dshconform.running.step import Step
 from dshconform.running.world import World
 from dshconform.trace.compare import NO_ROWS, Alignment
@@ -26,6 +28,8 @@ class Failure:
             was cut short before they could be tried again.
         again: The rows of the same step in another world, where the difference did not come again.
         found_after: Commands of the example before it was minimised.
+        index: The number of the example, counted from 0.
+        met: The clauses that were blamed when it was met, before it was minimised.
     """
 
     difference: Difference
@@ -35,6 +39,8 @@ class Failure:
     reproduced: bool | None = True
     again: Alignment = NO_ROWS
     found_after: int = 0
+    index: int = 0
+    met: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,6 +57,8 @@ class Outcome:
         commands: Commands sent.
         cells: For a table, what each of its worlds said: `held`, `failed` or `stopped`.
         grid: For a machine, how often its commands visited each cell of its grid.
+        prologues: For a machine, how many of its prologues began an example that was run.
+        blamed: For a machine, by the clause that answers first for a difference, the first example that shows one.
         suite_fault: What the suite itself did not do as it promises, in a sentence: the outcome proves nothing then.
         cut_short: Whether the run ended before the check did.
     """
@@ -64,6 +72,8 @@ class Outcome:
     commands: int = 0
     cells: dict[str, str] = field(default_factory=dict)
     grid: dict[str, int] = field(default_factory=dict)
+    prologues: int = 0
+    blamed: dict[str, int] = field(default_factory=dict)
     suite_fault: str | None = None
     cut_short: bool = False
 
@@ -85,6 +95,9 @@ class RunContext:
         seed: Every random choice follows from it.
         examples: Worlds that a machine opens.
         progress: Called after every world with the number of worlds done.
+        shard: The part of a divided run that this is.
+        first: The first example of a machine, where others have been run before.
+        budget: The time that is left.
     """
 
     link: Link
@@ -92,6 +105,9 @@ class RunContext:
     seed: int
     examples: int
     progress: Callable[[int], None]
+    shard: Shard = WHOLE
+    first: int = 0
+    budget: Budget = field(default_factory=Budget)
 
 
 class Check(Protocol):
@@ -122,6 +138,11 @@ class Check(Protocol):
         """Every clause that the check can hold or fail."""
         ...
 
+    @property
+    def divisible(self) -> bool:
+        """Whether its worlds are independent of each other, so that the parts of a divided run share them."""
+        ...
+
     def worlds(self, examples: int) -> int:
         """How many worlds it opens, for the progress bar."""
         ...
@@ -135,5 +156,10 @@ class Check(Protocol):
 
         Raises:
             AdapterFault: The adapter broke the protocol.
+            BudgetSpent: The time is over, and what is missing is more than further examples.
         """
+        ...
+
+    def conclude(self, outcome: Outcome) -> None:
+        """Say what follows from all that was run: `run` does it itself, unless it is one part of a divided run."""
         ...

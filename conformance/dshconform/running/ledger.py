@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -20,6 +20,10 @@ from dshconform.trace.pattern import MISSING, Difference, Matching, PatternError
 from dshconform.yaml_text import YamlError, read_text, read_yaml
 
 After: TypeAlias = Literal["accept", "variant", "stop"]
+
+
+TO_DO: Final = "TODO"
+"""Stands for what a person has to write before a ledger can be used."""
 
 
 class LedgerError(ValueError):
@@ -175,8 +179,8 @@ def _check_entry(
     for what, name, known in (("clause", entry.clause, clauses), ("check", entry.check, checks)):
         if name not in known:
             raise LedgerError(f"{where}: there is no {what} {name!r}; {hint(name, known)}")
-    if not entry.reason.strip():
-        raise LedgerError(f"{where}: a deviation needs a reason")
+    if entry.reason.strip() in {"", TO_DO}:
+        raise LedgerError(f"{where}: a deviation needs a reason: say why {entry.clause} is not followed, or remove it")
     if not _is_day(entry.reviewed):
         raise LedgerError(f"{where}: `reviewed` is a day as YYYY-MM-DD, not {entry.reviewed!r}")
     if entry.after == "variant":

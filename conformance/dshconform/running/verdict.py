@@ -44,6 +44,7 @@ EXIT_STATUS: Final[Mapping[Verdict, int]] = {
     Verdict.UNKNOWN: 3,
 }
 NOT_SELECTED: Final = "not selected"
+CUT_SHORT: Final = "the run was cut short"
 STALE_REMEDY: Final = "remove it from the ledger"
 """What to do about a listed deviation that is not met any more."""
 
@@ -97,7 +98,7 @@ class Evidence:
     Args:
         musts: The clauses that decide the verdict.
         whole: Whether all checks were selected; an invariant that a part of them never reaches says nothing.
-        cut_short: Whether a selected check did not come to its end.
+        cut_short: Why a selected check did not come to its end, where one did not.
         profiles: Those that the implementation declared.
         chosen: The names of the checks that were selected.
         finished: The names of those that ran to their end.
@@ -111,7 +112,7 @@ class Evidence:
 
     musts: frozenset[str]
     whole: bool
-    cut_short: bool
+    cut_short: str | None
     profiles: Sequence[str]
     chosen: frozenset[str]
     finished: frozenset[str]
@@ -148,6 +149,8 @@ def judge(
     hello: Hello,
     ledger: Ledger,
     complete: bool,
+    cut_short: str = CUT_SHORT,
+    part: bool = False,
 ) -> Judgement:
     """Judge an implementation by what its checks said.
 
@@ -159,6 +162,8 @@ def judge(
         hello: What the adapter declared.
         ledger: The known differences, and which were met.
         complete: Whether every selected check came to its end; a run that was cut short proves nothing good.
+        cut_short: Why one did not.
+        part: Whether this is one part of a divided run: of what it has not met, another may have.
 
     Returns:
         A status for every clause that binds the implementation, and the verdict: unknown where nothing ran at all,
@@ -166,11 +171,11 @@ def judge(
         everybody.
     """
     deviating = ledger.deviating()
-    finished = [outcome.check for outcome in outcomes if not outcome.cut_short]
+    finished = [] if part else [outcome.check for outcome in outcomes if not outcome.cut_short]
     evidence = Evidence(
         musts=frozenset(clause.id for clause in specification if clause.level is Level.MUST),
         whole=len(selected) == len(checks),
-        cut_short=not complete,
+        cut_short=None if complete else cut_short,
         profiles=hello.profiles,
         chosen=frozenset(check.name for check in selected),
         finished=frozenset(finished),
@@ -264,8 +269,8 @@ def _status(one: Clause, checks: Sequence[str], evidence: Evidence) -> tuple[Sta
     missing = _undeclared(one, [check for check in checks if not is_invariant(check)], evidence)
     if missing is not None:
         return Status.NOT_RUN, missing, True
-    reached = not evidence.cut_short or any(check in evidence.finished for check in checks)
-    default = "never reached" if reached else "the run was cut short"
+    reached = evidence.cut_short is None or any(check in evidence.finished for check in checks)
+    default = "never reached" if reached else str(evidence.cut_short)
     return Status.NOT_RUN, evidence.not_run.get(clause, default), False
 
 

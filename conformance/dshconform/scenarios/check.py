@@ -43,6 +43,11 @@ class ScenarioCheck:
         """Every clause that it cites."""
         return self.scenario.clauses
 
+    @property
+    def divisible(self) -> bool:
+        """No: the worlds of a sweep end at the first failure."""
+        return False
+
     def worlds(self, examples: int) -> int:
         """One, or as many as its sweep has; whatever the number of examples."""
         del examples
@@ -59,8 +64,10 @@ class ScenarioCheck:
 
         Raises:
             AdapterFault: The adapter broke the protocol.
+            BudgetSpent: The time is over.
         """
         for number, steps in enumerate(self.scenario.worlds):
+            context.budget.need()
             world = new_world(context.link, context.ledger)
             try:
                 difference, done = world.perform_all(steps)
@@ -89,6 +96,9 @@ class ScenarioCheck:
                 break
         for clause in outcome.held:
             outcome.not_run.pop(clause, None)
+
+    def conclude(self, outcome: Outcome) -> None:
+        """Nothing follows."""
 
     def _hide(self, steps: Sequence[Step], difference: Difference, entry: Deviation | None, outcome: Outcome) -> None:
         """Take in that the steps from a difference on could not be evaluated."""

@@ -30,7 +30,15 @@ def result(*outcomes: Outcome, ledger: Ledger | None = None) -> RunResult:
         ledger=ledger or Ledger(),
         complete=True,
     )
-    return RunResult(hello=hello(), selected=checks, outcomes=list(outcomes), judgement=judgement, seed=1, examples=1)
+    return RunResult(
+        hello=hello(),
+        selected=checks,
+        outcomes=list(outcomes),
+        judgement=judgement,
+        ledger=ledger or Ledger(),
+        seed=1,
+        examples=1,
+    )
 
 
 def test_what_holds_already_is_not_unlocked() -> None:

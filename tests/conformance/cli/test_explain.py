@@ -1,19 +1,24 @@
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from dshconform.cli import cli
+from dshconform.protocol.json_value import JsonMap
+from dshconform.report.json_report import versions, write_report
 from dshconform.spec import load_specification
 
 Explain = Callable[..., Result]
 
 
 @pytest.fixture
-def explain(monkeypatch: pytest.MonkeyPatch) -> Explain:
-    """Run `dshconform explain` beside a catalog of checks that cite INBOX-CLAIM-01 only."""
+def explain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Explain:
+    """Run `dshconform explain` in a folder of its own, beside a catalog of checks that cite INBOX-CLAIM-01 only."""
+    monkeypatch.chdir(tmp_path)
     catalog = ModuleType("dshconform.checks.catalog")
 
     def checks_for(clause: str) -> Sequence[str]:
@@ -45,6 +50,9 @@ violation  a turn boundary claims the queued prompt before the pending context.
 basis      seed+rc.8
 checks     scenario/queue
            machine/inbox
+faults     claim-takes-the-prompt-first: A claim at a turn boundary takes the
+           first prompt and then the pending context.
+evidence   none yet: `dshconform run` leaves it in the work folder
 """
     )
 
@@ -56,8 +64,9 @@ def test_a_clause_that_a_ruling_decides_is_shown_with_the_ruling(explain: Explai
 
 
 def test_a_clause_without_checks_says_so(explain: Explain) -> None:
-    """No check is not shown as an empty list."""
-    assert explain("CANCEL-IDLE-02").output.endswith("checks     none yet\n")
+    """No check, and no fault, is not shown as an empty list."""
+    output = explain("FREEZE-DEEP-02").output
+    assert "\nchecks     none yet\nfaults     none yet\n" in output
 
 
 def test_several_clauses_are_shown_one_after_another(explain: Explain) -> None:
@@ -83,7 +92,102 @@ def test_an_unknown_clause_is_wrong_usage(explain: Explain, clause: str, message
     assert result.stdout == ""
 
 
+def test_the_evidence_of_the_last_run_is_shown(explain: Explain) -> None:
+    """How often the clause held, in each check; examples and commands of a machine that cites it, and its grid."""
+    Path(".dshconform").mkdir()
+    write_report(Path(".dshconform/report.json"), evidence())
+    output = explain("INBOX-CLAIM-01").output
+    assert "checks     scenario/queue (once)\n           machine/inbox (1,234 times)\n" in output
+    assert (
+        output.partition("\nevidence\n")[2]
+        == """\
+fake 1, seed 3, 2 of 5 checks: unknown
+pass; held 1,235 times
+
+machine/inbox: 40 examples, 2,000 commands, 3 of 4 cells visited
+        idle streaming
+  empty  1/1
+  live             1/2
+  kept             1/1
+  not visited: streaming / fail / live
+"""
+    )
+
+
+def test_another_report_may_be_asked(explain: Explain) -> None:
+    """`--report` goes before what the work folder has."""
+    write_report(Path("other.json"), {**evidence(), "seed": 8})
+    assert "fake 1, seed 8" in explain("INBOX-CLAIM-01", "--report", "other.json").output
+
+
+def test_evidence_of_another_suite_is_said_to_be(explain: Explain) -> None:
+    """Its figures may be of other clauses."""
+    old: JsonMap = {"suite": "0.0.1", "specification": "0.0.1", "protocol": 1, "clauses": "0"}
+    write_report(Path("old.json"), {**evidence(), "versions": old})
+    told = " ".join(explain("INBOX-CLAIM-01", "--report", "old.json").output.split())
+    assert "made by another suite, or for other clauses: run it again" in told
+
+
+def test_a_clause_that_was_not_in_the_run_says_so(explain: Explain) -> None:
+    """Its profile was not declared."""
+    write_report(Path("r.json"), {**evidence(), "clauses": []})
+    output = explain("INBOX-CLAIM-01", "--report", "r.json").output
+    assert "the profile of INBOX-CLAIM-01 is not declared" in output
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"seed": 1}'])
+def test_a_file_that_is_no_report_is_wrong_usage(explain: Explain, text: str) -> None:
+    """The file is named, and what makes one."""
+    Path("r.json").write_text(text, encoding="utf-8")
+    result = explain("INBOX-CLAIM-01", "--report", "r.json")
+    assert result.exit_code == 2
+    assert "r.json: is no report of dshconform" in result.stderr
+    assert "`run --json` makes one" in result.stderr
+
+
+def evidence() -> JsonMap:
+    """The report of a run that has seen INBOX-CLAIM-01 in two checks."""
+    grid: JsonMap = {
+        "idle / steer / empty": 2,
+        "streaming / steer / live": 1,
+        "streaming / fail / live": 0,
+        "streaming / steer / kept": 1000,
+    }
+    ran: JsonMap = {"worlds": 40, "commands": 2000, "stopped": 0, "failed": False}
+    clause: JsonMap = {
+        "id": "INBOX-CLAIM-01",
+        "level": "must",
+        "profile": "core",
+        "status": "pass",
+        "held": 1235,
+        "checks": ["scenario/queue", "machine/inbox"],
+    }
+    made_by: JsonMap = msgspec.to_builtins(versions())
+    return {
+        "versions": made_by,
+        "implementation": {"name": "fake", "version": "1", "language": "Python"},
+        "profiles": ["core"],
+        "features": [],
+        "seed": 3,
+        "examples": 40,
+        "verdict": "unknown",
+        "counts": {},
+        "selected": [],
+        "clauses": [clause],
+        "checks": [
+            {**ran, "name": "scenario/queue", "held": {"INBOX-CLAIM-01": 1}},
+            {**ran, "name": "machine/inbox", "held": {"INBOX-CLAIM-01": 1234}, "grid": grid},
+        ],
+        "failures": [],
+        "deviations": [],
+        "stale_deviations": [],
+        "ledger": [],
+        "footer": {"complete": False, "checks": 5, "selected": 2, "ran": 2, "seconds": 1.5},
+    }
+
+
 def test_no_clause_needs_more_than_80_columns(explain: Explain) -> None:
     """What has no space is broken rather than left to run over."""
     output = explain(*load_specification().clauses).output
     assert max(len(line) for line in output.splitlines()) <= 80
+    assert output.count("evidence") == len(load_specification().clauses)

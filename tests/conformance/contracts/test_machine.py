@@ -14,8 +14,12 @@ from dshconform.links.in_process import InProcessLink
 from dshconform.links.link import AdapterFault
 from dshconform.protocol.json_value import JsonMap
 from dshconform.protocol.messages import Command, Reply
+from dshconform.report.entries import CheckEntry
+from dshconform.report.merging import join
+from dshconform.running.budget import Budget, BudgetSpent
 from dshconform.running.check import Outcome, RunContext
 from dshconform.running.ledger import Deviation, Ledger
+from dshconform.running.shard import Shard
 from dshconform.yaml_text import read_yaml, write_yaml
 from tests.conformance.contracts.fake_agent import FakeAdapter
 
@@ -214,6 +218,83 @@ def test_what_is_met_while_minimising_counts_for_nothing() -> None:
     assert ledger.met == {}
 
 
+def shards(*wrong: str, of: int, examples: int) -> list[Outcome]:
+    """What each part of a divided run says."""
+    found = []
+    for number in range(1, of + 1):
+        outcome = Outcome(check=CHECK.name)
+        context = RunContext(
+            link=InProcessLink(FakeAdapter(*wrong)),
+            ledger=Ledger(),
+            seed=1,
+            examples=examples,
+            progress=lambda _: None,
+            shard=Shard(number, of),
+        )
+        with suppress_type_checks():
+            CHECK.run(context, outcome)
+        found.append(outcome)
+    return found
+
+
+@pytest.mark.parametrize("wrong", [(), ("latch survives",), ("notes reversed", "prompt first", "cause told")])
+def test_shards_find_together_what_one_run_finds(wrong: tuple[str, ...]) -> None:
+    """Counts, cells, and the same failures in the same order: each the first example that shows it."""
+    whole = run(*wrong, examples=50)
+    parts = shards(*wrong, of=3, examples=50)
+    joined = join(CHECK, parts, parts=3)
+    assert CheckEntry.of(joined) == CheckEntry.of(whole)
+    assert [failure.document for failure in joined.failures] == [failure.document for failure in whole.failures]
+    assert bool(whole.failures) is bool(wrong)
+    assert all(part.examples < whole.examples for part in parts)
+
+
+def test_a_part_does_not_say_what_the_others_visit() -> None:
+    """Cells that it has not visited are no fault, and nothing is behind its differences yet."""
+    parts = shards("latch survives", of=3, examples=0)
+    assert all(part.suite_fault is None and not part.not_run for part in parts)
+    assert any(times == 0 for part in parts for times in part.grid.values())
+
+
+class Counted(Budget):
+    """A budget of so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(1)
+        self.looks = looks
+
+    @property
+    def over(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+
+def budgeted(worlds: int) -> Outcome:
+    """A run of 60 examples that has time for so many worlds."""
+    outcome = Outcome(check=CHECK.name)
+    context = RunContext(
+        link=InProcessLink(FakeAdapter()),
+        ledger=Ledger(),
+        seed=1,
+        examples=60,
+        progress=lambda _: None,
+        budget=Counted(worlds),
+    )
+    with suppress_type_checks():
+        CHECK.run(context, outcome)
+    return outcome
+
+
+def test_a_budget_cuts_prologues_short_and_spares_further_examples() -> None:
+    """Behind the prologues, the machine ends well with fewer examples; before, it does not end."""
+    prologues = len(InboxModel().prologues())
+    outcome = budgeted(prologues + 2)
+    assert outcome.examples == prologues + 2
+    assert outcome.suite_fault is None
+    with pytest.raises(BudgetSpent):
+        budgeted(prologues - 1)
+
+
 class Dying(FakeAdapter):
     """An implementation whose adapter dies in a world of that number."""
 
@@ -266,10 +347,9 @@ class Closed(FakeAdapter):
         return super().handle(command)
 
 
-def test_a_world_that_does_not_open_ends_the_run() -> None:
-    """One failure without commands; the clauses have not been run."""
+def test_a_world_that_does_not_open_is_told_once() -> None:
+    """One failure without commands, however many worlds; the clauses have not been run."""
     outcome = run_on(Closed())
-    assert outcome.examples == 1
     assert [failure.document["steps"] for failure in outcome.failures] == [[]]
     assert [[step.op for step in failure.steps] for failure in outcome.failures] == [["world.open"]]
     assert set(outcome.not_run) == set(CHECK.clauses)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 Message = dict[str, Any]
@@ -23,7 +24,7 @@ def say(text: str) -> None:
 
 def reply(command: Message, **members: Any) -> str:
     outcome = {} if members.keys() & {"result", "error", "fault"} else {"result": None}
-    told = [] if command["op"] == "hello" else [returned(command, outcome | members)]
+    told = [] if command["op"] == "hello" else [*burst_of(command), returned(command, outcome | members)]
     return json.dumps({"id": command["id"], "observed": told, "open": []} | outcome | members) + "\n"
 
 
@@ -31,6 +32,17 @@ def returned(command: Message, members: Message) -> Message:
     """The row that every command has."""
     outcome = {name: members[name] for name in ("result", "error") if name in members}
     return {"on": "return", "op": command["op"]} | (outcome or {"result": None})
+
+
+def burst_of(command: Message) -> list[Message]:
+    """The rows of a burst's own commands."""
+    items = command["args"].get("do", []) if command["op"] == "burst" else []
+    answers = ("gate.", "stream.")
+    return [
+        {"on": "return", "op": item["op"], "at": str(at), "result": None}
+        for at, item in enumerate(items)
+        if not item["op"].startswith(answers)
+    ]
 
 
 def row(command: Message, observed: Message) -> str:
@@ -60,6 +72,12 @@ def close_output(_: Message) -> None:
 def close_input_and_wait(_: Message) -> None:
     os.close(0)
     threading.Event().wait()
+
+
+def tell_and_hang(command: Message) -> None:
+    """Open the named pipe for which a test waits."""
+    Path(os.environ["FAKE_WAITING"]).write_text("here\n", encoding="utf-8")
+    hang(command)
 
 
 def hang(_: Message) -> None:
@@ -102,6 +120,7 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "repeat-itself": lambda command: say(reply(command | {"id": command["id"] - 1}) + reply(command)),
     "words-after-reply": lambda command: say(reply(command) + "done!\n"),
     "hang": hang,
+    "tell-and-hang": tell_and_hang,
     "half-a-line": lambda command: say(reply(command)[:10]),
     "crash": crash,
     "die-in-mid-line": die_in_mid_line,

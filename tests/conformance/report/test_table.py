@@ -56,6 +56,7 @@ def printed(
         selected=tuple(selected),
         outcomes=list(outcomes),
         judgement=judgement,
+        ledger=ledger or Ledger(),
         seed=1,
         examples=1,
         fault=fault,

@@ -31,12 +31,16 @@ class FakeCheck:
     contract: str = "turn"
     profile: str = "core"
     features: tuple[str, ...] = ()
+    divisible: bool = False
 
     def worlds(self, examples: int) -> int:
         return examples
 
     def run(self, context: RunContext, outcome: Outcome) -> None:
         raise NotImplementedError
+
+    def conclude(self, outcome: Outcome) -> None:
+        pass
 
 
 def hello(*profiles: str) -> Hello:

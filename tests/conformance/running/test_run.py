@@ -10,14 +10,17 @@ from dshconform.links.link import AdapterFault, Link
 from dshconform.protocol.json_value import JsonMap
 from dshconform.protocol.messages import Command, Reply
 from dshconform.report.json_report import report
-from dshconform.running.check import Check, Outcome
+from dshconform.running.budget import Budget
+from dshconform.running.check import Check, Outcome, RunContext
 from dshconform.running.ledger import Ledger
 from dshconform.running.run import RunResult, run_checks
+from dshconform.running.shard import WHOLE, Shard
 from dshconform.running.verdict import Status, Verdict
 from dshconform.scenarios.check import ScenarioCheck
 from dshconform.scenarios.load import read_scenario
 from dshconform.spec.specification import load_specification
 from tests.conformance.running.fakes import HELLO, ScriptedAdapter
+from tests.conformance.running.judging import FakeCheck
 
 RUNNING: JsonMap = {"result": {"status": "running"}}
 IDLE: JsonMap = {"result": {"status": "idle"}}
@@ -53,7 +56,12 @@ class Ending(ScriptedAdapter):
 
 
 def run(
-    adapter: ScriptedAdapter, *checks: Check, stop_at: Callable[[Outcome], bool] = lambda _: False
+    adapter: ScriptedAdapter,
+    *checks: Check,
+    examples: int = 1,
+    shard: Shard = WHOLE,
+    budget: Budget | None = None,
+    stop_at: Callable[[Outcome], bool] = lambda _: False,
 ) -> tuple[RunResult, list[str]]:
     told: list[str] = []
 
@@ -80,8 +88,10 @@ def run(
         selected=checks,
         ledger=Ledger(),
         seed=1,
-        examples=1,
+        examples=examples,
         progress=Told(),
+        shard=shard,
+        budget=budget,
         stop_at=stop_at,
     )
     return result, told
@@ -102,7 +112,7 @@ def test_what_a_check_found_before_a_fault_counts() -> None:
     assert (statuses(result)["LOOP-OPEN-01"], result.judgement.verdict) == (Status.PASS, Verdict.UNKNOWN)
     assert statuses(result)["LOOP-PRE-05"] is Status.NOT_RUN
     assert not result.complete
-    document = report(result, replays={}, seconds=0)
+    document = report(result, spelled="", replays={}, seconds=0)
     footer, checks = document["footer"], document["checks"]
     assert isinstance(footer, dict)
     assert isinstance(checks, list)
@@ -139,7 +149,7 @@ def test_the_user_may_interrupt() -> None:
     assert result.interrupted
     assert (result.fault, result.complete) == (None, False)
     assert statuses(result)["LOOP-OPEN-01"] is Status.PASS
-    footer = report(result, replays={}, seconds=0)["footer"]
+    footer = report(result, spelled="", replays={}, seconds=0)["footer"]
     assert isinstance(footer, dict)
     assert footer["interrupted"] is True
 
@@ -158,3 +168,100 @@ def test_an_adapter_that_does_not_greet_cannot_be_judged() -> None:
     adapter = ScriptedAdapter([], {**HELLO, "protocol": 9})
     with pytest.raises(AdapterFault, match="version 9"):
         run(adapter, scenario("one", "idle"))
+
+
+class Machine(FakeCheck):
+    """A check of worlds that are independent: three prologues, then further ones, each told where it was run."""
+
+    def worlds(self, examples: int) -> int:
+        return max(3, examples)
+
+    def run(self, context: RunContext, outcome: Outcome) -> None:
+        for index in context.shard.share(context.first, self.worlds(context.examples)):
+            if index < 3:
+                context.budget.need()
+            elif context.budget.over:
+                break
+            RAN.append(f"{self.name} {index}")
+            outcome.examples += 1
+
+
+RAN: list[str] = []
+A = Machine("machine/a", ("INBOX-CLAIM-01",), divisible=True)
+B = Machine("machine/b", ("INBOX-CLAIM-02",), divisible=True)
+
+
+class Looks(Budget):
+    """A budget of so many looks at it."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(1)
+        self.looks = looks
+
+    @property
+    def over(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+
+def divided(looks: int | None, *, shard: Shard = WHOLE, examples: int = 30) -> tuple[RunResult, list[str], list[str]]:
+    """A run of two machines around a scenario: its result, what was told, and the examples in order."""
+    RAN.clear()
+    adapter = ScriptedAdapter([{}, IDLE])
+    budget = Budget() if looks is None else Looks(looks)
+    result, told = run(adapter, A, scenario("one", "idle"), B, examples=examples, shard=shard, budget=budget)
+    return result, told, list(RAN)
+
+
+def test_without_a_budget_each_check_runs_to_its_end() -> None:
+    """One after the other."""
+    result, told, ran = divided(None)
+    assert ran == [f"machine/{name} {index}" for name in "ab" for index in range(30)]
+    assert told[::2] == ["start machine/a", "start scenario/one", "start machine/b"]
+    assert result.complete
+
+
+def test_with_a_budget_every_prologue_comes_before_further_examples() -> None:
+    """Those come in rounds, so that no machine waits for another one's last; each is told of once it is done."""
+    result, told, ran = divided(1000, examples=30)
+    assert ran[:6] == [f"machine/{name} {index}" for name in "ab" for index in range(3)]
+    assert [line.split()[0] for line in ran[6:]] == [f"machine/{name}" for name in "abab" for _ in range(20)][:40] + [
+        f"machine/{name}" for name in "ab" for _ in range(7)
+    ]
+    assert sorted(ran) == sorted(f"machine/{name} {index}" for name in "ab" for index in range(30))
+    assert [line for line in told if line.startswith("finish")] == [
+        "finish scenario/one",
+        "finish machine/a",
+        "finish machine/b",
+    ]
+    assert result.complete
+    assert not result.behind_budget
+
+
+def test_what_a_budget_leaves_out_of_prologues_makes_the_verdict_unknown() -> None:
+    """The check is cut short, those behind it are not begun, and the reason is named."""
+    result, _, ran = divided(5)
+    assert ran == ["machine/a 0", "machine/a 1", "machine/a 2", "machine/b 0"]
+    assert result.behind_budget
+    assert not result.complete
+    assert [outcome.check for outcome in result.finished] == ["machine/a", "scenario/one"]
+    reasons = {one.clause.id: one.reason for one in result.judgement.clauses}
+    assert (reasons["INBOX-CLAIM-01"], reasons["INBOX-CLAIM-02"]) == ("never reached", "behind the budget")
+
+
+def test_further_examples_alone_may_stay_behind_the_budget() -> None:
+    """Every check has come to its end then."""
+    result, told, ran = divided(20)
+    assert len(ran) < 60
+    assert result.behind_budget
+    assert result.complete
+    assert {"finish machine/a", "finish machine/b"} <= set(told)
+
+
+def test_a_shard_runs_its_share() -> None:
+    """Of each machine every second example, and every second of the other checks; it proves nothing alone."""
+    result, told, ran = divided(None, shard=Shard(1, 2), examples=6)
+    assert ran == [f"machine/{name} {index}" for name in "ab" for index in (0, 2, 4)]
+    assert "start scenario/one" not in told
+    assert result.complete
+    assert result.judgement.verdict is Verdict.UNKNOWN
