@@ -121,6 +121,9 @@ class Application:
             function: Called with the root context. An awaitable that it answers is waited for.
             timeout: Seconds to wait at the most.
 
+        Returns:
+            What the function answers, or what it comes to where that is an awaitable.
+
         Raises:
             TimeoutError: It took longer. A coroutine was cancelled; a function runs to its end, and its answer is lost.
             WouldBlock: The caller is in that thread.
@@ -157,6 +160,9 @@ class Application:
         Args:
             options: What it is created from.
 
+        Returns:
+            The agent with its capability.
+
         Raises:
             WouldBlock: The caller is in the application's thread.
             ApplicationClosed: The application has ended.
@@ -173,6 +179,9 @@ class Application:
 
         Args:
             options: What it is resumed from.
+
+        Returns:
+            The agent with its capability.
 
         Raises:
             WouldBlock: The caller is in the application's thread.
@@ -336,7 +345,13 @@ class BlockingAgent:
         return self._look(lambda agent: (*agent.inbox.next_step, *agent.inbox.next_turn))
 
     def send(self, message: Mapping[str, object], target: Target, wakeup: bool) -> None:
-        """Insert a message; see `Agent.send`."""
+        """Insert a message; see `Agent.send`.
+
+        Args:
+            message: An identified user message.
+            target: The list.
+            wakeup: Whether it is to be worked on without another call.
+        """
         self._do(lambda agent: agent.send(message, target, wakeup))
 
     def followup(self, message: Mapping[str, object]) -> None:
@@ -352,7 +367,12 @@ class BlockingAgent:
         self._do(lambda agent: agent.inject(message))
 
     def cancel(self, cause: CancelCause, *, keep_inbox: bool = False) -> None:
-        """Cancel what is pending, and abort the activity; see `Agent.cancel`."""
+        """Cancel what is pending, and abort the activity; see `Agent.cancel`.
+
+        Args:
+            cause: Why.
+            keep_inbox: Whether what is pending stays.
+        """
         self._do(lambda agent: agent.cancel(cause, keep_inbox=keep_inbox))
 
     def when_idle(self, *, timeout: float | None = None) -> None:

@@ -79,13 +79,24 @@ class Boundaries(Generic[V]):
         return self._innermost.get()
 
     def open(self, value: V) -> Boundary[V]:
-        """Open a boundary, nested in the innermost one. It counts as open from now on, and has to be run."""
+        """Open a boundary, nested in the innermost one. It counts as open from now on, and has to be run.
+
+        Args:
+            value: What is read inside.
+
+        Returns:
+            The boundary, to be entered and settled.
+        """
         boundary = Boundary(self, value, self._chain())
         self._open.add(boundary)
         return boundary
 
     async def drain(self) -> None:
-        """Wait until all boundaries have settled, but for those that the caller itself is in: they wait for it."""
+        """Wait until all boundaries have settled, but for those that the caller itself is in: they wait for it.
+
+        Cancellation:
+            Ends the waiting.
+        """
         own = self._chain()
         while not self._open.issubset(own):
             self._settling = asyncio.get_running_loop().create_future()
@@ -94,7 +105,16 @@ class Boundaries(Generic[V]):
     # --- the boundaries' side ----------------------------------------------------------------------------------------
 
     def enter(self, boundary: Boundary[V], operation: Callable[[], object], name: str | None) -> object:
-        """Call an operation inside a boundary, and leave it again."""
+        """Call an operation inside a boundary, and leave it again.
+
+        Args:
+            boundary: What is read inside.
+            operation: What is called.
+            name: The name of the task, where one has to be made.
+
+        Returns:
+            What the operation answers; of a coroutine the task that runs it.
+        """
         token = self._innermost.set(boundary)
         try:
             answer = operation()

@@ -7,7 +7,7 @@
 import asyncio
 from collections.abc import Awaitable, Coroutine, Generator
 from contextvars import Context, copy_context
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -87,8 +87,21 @@ def outcome_seen(future: asyncio.Future[Any]) -> None:
         future.exception()
 
 
+def answers_coroutine(function: object) -> bool:
+    """Tell whether a call only makes a coroutine: then nothing has happened where nobody runs that.
+
+    Args:
+        function: The function.
+    """
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
 def discard(answer: object) -> None:
-    """Close what a callback answered, if it is a coroutine that nobody will run; Python would complain of it."""
+    """Close what a callback answered, if it is a coroutine that nobody will run; Python would complain of it.
+
+    Args:
+        answer: What it answered.
+    """
     if isinstance(answer, Coroutine):
         answer.close()
 

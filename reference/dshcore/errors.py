@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from typing import ClassVar, TypeGuard, cast
 
 UNRENDERABLE = "<unrenderable value>"
+"""Stands for a message that cannot be read."""
+
 CIRCULAR = "<circular cause>"
+"""Stands for an error that is its own cause."""
 
 
 class DshError(Exception):
@@ -20,6 +23,7 @@ class DshError(Exception):
     """
 
     default_code: ClassVar[str] = "DSH"
+    """The code of an error of this class that is made without one."""
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
         super().__init__(message)
@@ -39,6 +43,9 @@ def message_of(error: BaseException, *, unreadable: str = "") -> str:
     Args:
         error: The error.
         unreadable: What stands for the message where the error's own code fails to tell it.
+
+    Returns:
+        The message.
     """
     try:
         return _message(error)
@@ -55,6 +62,9 @@ def error_chain(value: object) -> str:
 
     Args:
         value: An exception, or anything else that stands for a failure.
+
+    Returns:
+        The text.
 
     Spec:
         LOOP-ERR-02, LERR-CHAIN-01, LERR-CHAIN-02, LERR-CHAIN-03

@@ -31,6 +31,7 @@ from dshcore.errors import DshError
 
 if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+    """Any JSON value, as the record holds it: deeply immutable."""
 
     class JsonObject(Mapping[str, Any]):
         """An immutable JSON object."""
@@ -53,8 +54,7 @@ else:  # a recursive alias cannot be checked at run time: one level is enough th
         def _refuse(self, *_: object, **__: object) -> NoReturn:
             raise TypeError("a frozen JSON object cannot change: freeze({**old, ...}) makes a new one")
 
-        __init__ = __setitem__ = __delitem__ = __ior__ = _refuse
-        update = pop = popitem = clear = setdefault = _refuse
+        __init__ = __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse
 
         def __copy__(self) -> "JsonObject":
             return self
@@ -169,6 +169,10 @@ def same(left: Json, right: Json) -> bool:
 
     Python's ``==`` takes ``True`` for ``1`` and a list never for a tuple; this tells booleans from numbers, and does
     not care how an array is held.
+
+    Args:
+        left: One value.
+        right: The other.
 
     Spec:
         LOG-JSON-06

@@ -66,6 +66,9 @@ def _quoted(text: str) -> str:
 def read(text: str) -> object:
     """Return the value that a JSON text stands for, in plain dicts and lists.
 
+    Returns:
+        The value.
+
     Raises:
         MalformedText: The text is not one JSON value.
     """

@@ -23,6 +23,9 @@ class Growing(list[T]):
 
         Each item is looked at once, however often this is asked; a function that is made anew for each call would
         be a new one.
+
+        Args:
+            of: What is looked for.
         """
         looked_at, places = self._first_places.get(of, (0, {}))
         for place in range(looked_at, len(self)):
@@ -31,7 +34,11 @@ class Growing(list[T]):
         return places
 
     def mapped(self, change: Callable[[T], T]) -> "Growing[T]":
-        """Answer what a function makes of the items, each of them made once; functions that are equal are one."""
+        """Answer what a function makes of the items, each of them made once; functions that are equal are one.
+
+        Args:
+            change: Makes an item out of each.
+        """
         made = self._mapped.setdefault(change, Growing())
         made.extend(change(self[place]) for place in range(len(made), len(self)))
         return made

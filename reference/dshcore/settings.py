@@ -22,7 +22,11 @@ class Settings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SettingsProposed:
-    """A section is about to be stored; a listener that raises refuses it."""
+    """A section is about to be stored; a listener that raises refuses it.
+
+    Attributes:
+        value: Its members.
+    """
 
     section: str
     value: JsonObject

@@ -71,7 +71,11 @@ class SettlingLoop(asyncio.SelectorEventLoop):
         self.run_forever()
 
     def run_forever(self) -> None:
-        """Run until nothing more can happen: it is `settle` under the name that asyncio uses."""
+        """Run until nothing more can happen: it is `settle` under the name that asyncio uses.
+
+        Raises:
+            RuntimeError: Another loop runs in this thread, or this one does already.
+        """
         if asyncio._get_running_loop() is not None:  # noqa: SLF001 - the documented look that raises nothing
             raise RuntimeError("cannot settle inside a running event loop: call it from synchronous code")
         self._selector_of_turns.turns = 0
@@ -130,6 +134,14 @@ class SettlingLoop(asyncio.SelectorEventLoop):
     ) -> asyncio.Future[T]:
         """Run a function in a thread; the loop is not settled before the function has ended.
 
+        Args:
+            executor: Where it runs; the default one, if none.
+            func: What is called there.
+            args: Its arguments.
+
+        Returns:
+            What it comes to, in this loop.
+
         Cancellation:
             The answer ends at once. The function cannot be stopped, and the loop waits for it all the same.
         """
@@ -141,11 +153,22 @@ class SettlingLoop(asyncio.SelectorEventLoop):
         return answer
 
     def set_default_executor(self, executor: ThreadPoolExecutor) -> None:  # type: ignore[override]  # typeshed differs between versions
-        """Use this pool for `asyncio.to_thread`."""
+        """Use this pool for `asyncio.to_thread`.
+
+        Args:
+            executor: The executor.
+        """
         self._pool = executor
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ARG002, ASYNC109 - as in the base class
-        """End the pool's threads; those that run are waited for."""
+        """End the pool's threads; those that run are waited for.
+
+        Args:
+            timeout: Seconds to wait for its threads.
+
+        Cancellation:
+            Ends the waiting.
+        """
         if self._pool is not None:
             self._pool.shutdown(wait=True)
 

@@ -34,7 +34,16 @@ class UnknownPart(DshError):
 
 
 class Composition(TypedDict, total=False):
-    """What `compose` takes, for who hands it on."""
+    """What `compose` takes, for who hands it on.
+
+    Attributes:
+        max_parallel_tool_calls: How many tool calls of one answer may run at once.
+        prompt: What the deployment says about its prompts.
+        enforce: Whether an event that would break a relation of its log is refused.
+        without: Parts to leave out.
+        agents: The agents that start with the loop.
+        identities: What a launcher says of their identities, by label.
+    """
 
     max_parallel_tool_calls: int
     prompt: PromptOptions | None
@@ -105,7 +114,15 @@ def compose(
 
 
 def mount_sessions(root: Context, *, enforce: bool = False) -> Context:
-    """Mount the store of sessions; see `compose`."""
+    """Mount the store of sessions; see `compose`.
+
+    Args:
+        root: The application.
+        enforce: Whether an event that would break a relation of its log is refused.
+
+    Returns:
+        The part's context.
+    """
     own = root.open(name="sessions")
     own.provide(SESSIONS, store := SessionStore())
     if enforce:
@@ -114,35 +131,71 @@ def mount_sessions(root: Context, *, enforce: bool = False) -> Context:
 
 
 def mount_llm(root: Context) -> Context:
-    """Mount the runtime of models."""
+    """Mount the runtime of models.
+
+    Args:
+        root: The application.
+
+    Returns:
+        The part's context.
+    """
     own = root.open(name="llm")
     own.provide(LLM, LlmRuntime(own))
     return own
 
 
 def mount_prompt(root: Context, prompt: PromptOptions | None = None) -> Context:
-    """Mount the assembly of prompts; see `compose`."""
+    """Mount the assembly of prompts; see `compose`.
+
+    Args:
+        root: The application.
+        prompt: What the deployment says about its prompts.
+
+    Returns:
+        The part's context.
+    """
     own = root.open(name="systemPrompt")
     own.provide(SYSTEM_PROMPT, SystemPrompt(own, prompt))
     return own
 
 
 def mount_settings(root: Context) -> Context:
-    """Mount settings that are kept in memory. They are no part of a composition: a host has its own, or these."""
+    """Mount settings that are kept in memory. They are no part of a composition: a host has its own, or these.
+
+    Args:
+        root: The application.
+
+    Returns:
+        The part's context.
+    """
     own = root.open(name="settings")
     own.provide(SETTINGS, MemorySettings(own))
     return own
 
 
 def mount_tools(root: Context) -> Context:
-    """Mount the registry of tools."""
+    """Mount the registry of tools.
+
+    Args:
+        root: The application.
+
+    Returns:
+        The part's context.
+    """
     own = root.open(name="tools")
     own.provide(TOOLS, ToolRegistry(own))
     return own
 
 
 def mount_agents(root: Context) -> Context:
-    """Mount the registry of agents."""
+    """Mount the registry of agents.
+
+    Args:
+        root: The application.
+
+    Returns:
+        The part's context.
+    """
     own = root.open(name="agents")
     own.provide(AGENTS, AgentRegistry(own))
     own.accessor(AGENT, lambda _: None)  # CTX-ACC-01: a context that belongs to none says so
@@ -150,7 +203,11 @@ def mount_agents(root: Context) -> Context:
 
 
 def offer_tools(root: Context) -> None:
-    """Let the tools of an application be part of its prompts (TOOL-LIST-04)."""
+    """Let the tools of an application be part of its prompts (TOOL-LIST-04).
+
+    Args:
+        root: The application.
+    """
     tools = root[TOOLS]
 
     def offer(context: AssembleContext) -> ToolOffer:

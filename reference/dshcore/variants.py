@@ -30,7 +30,11 @@ class Variant(msgspec.Struct, frozen=True):
 
 
 class Unknown(Variant, frozen=True):
-    """A value whose tag nobody registered, as it is."""
+    """A value whose tag nobody registered, as it is.
+
+    Attributes:
+        json: The whole value.
+    """
 
     tag: str
     json: JsonObject

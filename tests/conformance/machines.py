@@ -12,8 +12,9 @@ from dshconform.contracts.source import Source
 from dshconform.faults import Fault
 from dshconform.links.link import Link
 from dshconform.protocol.json_value import JsonMap
-from dshconform.running.check import Outcome, RunContext
+from dshconform.running.check import Failure, Outcome, RunContext
 from dshconform.running.ledger import Ledger
+from dshconform.trace.pattern import Difference
 
 
 def run(check: MachineCheck, link: Link, *, examples: int = 0, seed: int = 1) -> Outcome:
@@ -70,13 +71,42 @@ def assert_finds(check: MachineCheck, fault: Fault, link: Link, *, commands: int
         outcome = run(check, link)
         found = [failure for failure in outcome.failures if fault.clause in failure.difference.clauses]
         assert found, [failure.difference for failure in outcome.failures]
-        failure = min(found, key=lambda one: len(one.steps))
-        assert failure.reproduced
-        steps = failure.document["steps"]
-        assert isinstance(steps, list)
-        assert len(steps) <= commands
-        assert failure.document["contract"] == check.contract
-        again = played(check.model_type(), link, steps).difference
-        assert again is not None
-        assert same_place(again, failure.difference)
+        steps = _assert_shown(check, min(found, key=lambda one: len(one.steps)), link, commands)
     assert played(check.model_type(), link, steps).difference is None, "the fault is still there"
+
+
+def assert_prologue_finds(check: MachineCheck, fault: Fault, link: Link, *, commands: int) -> None:
+    """As `assert_finds`, for a machine of many prologues: the first one that blames the clause is enough.
+
+    Args:
+        check: The machine.
+        fault: What is planted in the implementation.
+        link: The implementation.
+        commands: How many its smallest failure may have.
+    """
+    context = RunContext(link=link, ledger=Ledger(), seed=1, examples=0, progress=lambda _: None)
+    with suppress_type_checks(), fault.plant():
+        found: list[Failure] = []
+        others: list[Difference] = []
+        for prologue in check.model_type().prologues():
+            example = played(check.model_type(), link, prologue)
+            if example.difference is not None and fault.clause in example.difference.clauses:
+                check.tell(example, example.difference, context, found)
+                break
+            others += [] if example.difference is None else [example.difference]
+        assert found, others
+        steps = _assert_shown(check, found[0], link, commands)
+    assert played(check.model_type(), link, steps).difference is None, "the fault is still there"
+
+
+def _assert_shown(check: MachineCheck, failure: Failure, link: Link, commands: int) -> list[JsonMap]:
+    """A failure is small, and its document, whose steps are answered, shows it again."""
+    assert failure.reproduced
+    steps = failure.document["steps"]
+    assert isinstance(steps, list)
+    assert len(steps) <= commands
+    assert failure.document["contract"] == check.contract
+    again = played(check.model_type(), link, steps).difference
+    assert again is not None
+    assert same_place(again, failure.difference)
+    return steps

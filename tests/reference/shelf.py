@@ -18,6 +18,7 @@ class Shelf:
         asked: The ids whose loading has begun.
         signals: The signals of these loads.
         released: How many preparations were given back.
+        refusal: What giving one back fails with.
         failure: What the next loads fail with.
         listing: What listing fails with.
         listings: How often it was listed.
@@ -30,6 +31,7 @@ class Shelf:
         self.asked: list[str] = []
         self.signals: list[CancelSignal] = []
         self.released = 0
+        self.refusal: Exception | None = None
         self.failure: Exception | None = None
         self.listing: Exception | None = None
         self.listings = 0
@@ -73,3 +75,5 @@ class Shelf:
 
     def _release(self) -> None:
         self.released += 1
+        if self.refusal is not None:
+            raise self.refusal

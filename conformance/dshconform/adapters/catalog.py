@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -125,6 +126,6 @@ def command_implementation(command: Sequence[str], ledger: Path | None) -> Imple
     return Implementation(
         name=Path(command[0]).name,
         about=" ".join(command),
-        open=lambda opening: _stdio(command, opening),
+        open=partial(_stdio, tuple(command)),  # a process of the suite's own can be given it
         ledger=ledger,
     )

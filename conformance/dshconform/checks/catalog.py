@@ -5,11 +5,13 @@ from functools import cache
 from typing import Final
 
 from dshconform.contracts.inbox import InboxModel
-from dshconform.contracts.machine import MachineCheck
-from dshconform.contracts.model import Model
+from dshconform.contracts.machine import COMMANDS, MachineCheck
+from dshconform.contracts.model import Exhaustible, Model, Small
 from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
+from dshconform.contracts.pipeline import PipelineModel
 from dshconform.contracts.scheduling import SchedulingModel
+from dshconform.contracts.session import SessionModel
 from dshconform.contracts.table import TableCheck
 from dshconform.contracts.turn import TurnModel
 from dshconform.near_misses import hint
@@ -18,9 +20,18 @@ from dshconform.scenarios.check import ScenarioCheck
 from dshconform.scenarios.load import bundled
 from dshconform.trace.invariants import INVARIANTS
 
-MODELS: Final[Mapping[str, type[Model]]] = {model.name: model for model in (InboxModel, TurnModel, SchedulingModel)}
+MODELS: Final[Mapping[str, type[Model]]] = {
+    model.name: model for model in (InboxModel, TurnModel, SchedulingModel, PipelineModel, SessionModel)
+}
 """The models of the contract machines, by contract."""
 
+_COMMANDS: Final[Mapping[str, int]] = {PipelineModel.name: 6}
+"""How many commands an example has, where one command does much: there each is a whole call."""
+
+EXHAUSTIBLE: Final[Mapping[str, type[Exhaustible]]] = {
+    name: model for name, model in MODELS.items() if issubclass(model, Small)
+}
+"""Those of which every sequence of a few commands can be run."""
 
 VARIANTS: Final[Mapping[str, str]] = {
     name: clause for model in MODELS.values() for name, clause in model.variants.items()
@@ -46,7 +57,9 @@ def all_checks() -> tuple[Check, ...]:
     """Every check of the suite: scenarios in the order of their files, then tables, then the contract machines."""
     scenarios: list[Check] = [ScenarioCheck(scenario) for scenario in bundled()]
     cells = tuple(world.scenario() for world in (*call_worlds(), *event_worlds()))
-    machines: list[Check] = [MachineCheck(model) for model in MODELS.values()]
+    machines: list[Check] = [
+        MachineCheck(model, commands=_COMMANDS.get(name, COMMANDS)) for name, model in MODELS.items()
+    ]
     return (*scenarios, TableCheck("phase", "phase table", cells), *machines)
 
 

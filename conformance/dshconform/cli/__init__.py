@@ -14,6 +14,8 @@ _COMMANDS: Final = {
     "run": ("dshconform.cli.run", "run", "Judge an implementation by all checks, or by some."),
     "merge": ("dshconform.cli.merge", "merge_", "Judge the shards of a run together."),
     "smoke": ("dshconform.cli.smoke", "smoke", "Say what to fix next, in seconds."),
+    "exhaust": ("dshconform.cli.exhaust", "exhaust", "Run every sequence of a few commands."),
+    "diff": ("dshconform.cli.diff", "diff", "Find what no clause decides between two implementations."),
     "replay": ("dshconform.cli.replay", "replay", "Run a scenario or a saved counterexample, step by step."),
     "explain": ("dshconform.cli.explain", "explain", "Show a clause, what holds it, and the evidence of a run."),
     "list": ("dshconform.cli.list_", "list_", "List clauses, checks, contracts or implementations."),

@@ -9,8 +9,8 @@ from typing import TypeVar
 import click
 
 from dshconform.checks.catalog import UnknownName, all_checks, select
-from dshconform.cli.jobs import run_jobs
-from dshconform.cli.session import Session, ledger_of
+from dshconform.cli.run_jobs import run_jobs
+from dshconform.cli.session import Session
 from dshconform.cli.target import (
     JSON_OPTION,
     Target,
@@ -113,11 +113,10 @@ def run(
     if jobs == 1:
         result = session.run(selected, seed=seed, examples=examples, shard=part, budget=Budget(budget))
     else:
-        ledger_of(target, specification.clauses, checks)  # refused here, and not by each job
         result = run_jobs(session, selected, jobs=jobs, seed=seed, examples=examples, shard=part, budget=budget)
     if result is None:
         sys.exit(2)
-    status = session.teller.report(result, json_file=json_file, seconds=time.monotonic() - began)
+    status = session.report(result, json_file=json_file, seconds=time.monotonic() - began)
     if update_deviations:
         _update(session, result)
     sys.exit(status)
@@ -152,4 +151,4 @@ def _update(session: Session, result: RunResult) -> None:
     except LedgerError as error:
         raise click.ClickException(str(error)) from error
     for line in update_lines(update, path):
-        session.teller.say(line)
+        session.say(line)

@@ -3,7 +3,6 @@
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import click
 
@@ -21,24 +20,31 @@ from dshconform.running.shard import WHOLE, Shard
 from dshconform.spec.clause import Clause
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Teller):
     """What one call of the command line does with one implementation.
 
     Args:
         target: The implementation.
         clauses: The specification, by id.
         checks: All checks that exist.
-        teller: Tells of it.
     """
 
-    target: Target
-    clauses: Mapping[str, Clause]
-    checks: Sequence[Check]
-    teller: Teller = field(init=False)
+    def __init__(self, target: Target, clauses: Mapping[str, Clause], checks: Sequence[Check]) -> None:
+        super().__init__(clauses, target.spelled, target.work)
+        self.target = target
+        self.checks = checks
 
-    def __post_init__(self) -> None:
-        self.teller = Teller(self.clauses, self.target.spelled, self.target.work)
+    def ledger(self) -> Ledger:
+        """The implementation's known differences.
+
+        Raises:
+            click.UsageError: Its file cannot be used.
+        """
+        known = [check.name for check in self.checks]
+        try:
+            return read_ledger(self.target.implementation.ledger, self.clauses, known, VARIANTS)
+        except LedgerError as error:
+            raise click.UsageError(str(error)) from error
 
     def run(
         self,
@@ -51,10 +57,10 @@ class Session:
         stop_at: Callable[[Outcome], bool] = lambda _: False,
     ) -> RunResult | None:
         """Open the implementation and run checks; nothing when it could not be opened, which is then printed."""
-        ledger = ledger_of(self.target, self.clauses, self.checks)
+        ledger = self.ledger()
         gc.freeze()  # what is loaded by now stays: no collection has to walk the checks and the specification
         try:
-            with RunProgress(self.teller.console, self.clauses) as progress:
+            with RunProgress(self.console, self.clauses) as progress:
                 return run_checks(
                     self._opened(seed),
                     specification=list(self.clauses.values()),
@@ -69,25 +75,13 @@ class Session:
                     stop_at=stop_at,
                 )
         except AdapterFault as fault:
-            self.teller.tell_fault(fault)
+            self.tell_fault(fault)
         except CannotStart as error:
-            self.teller.say(f"error: {error.message}\n  remedy: {error.remedy}")
+            self.tell_no_start(error)
         return None
 
     @contextmanager
     def _opened(self, seed: int) -> Iterator[Link]:
-        with self.target.open(self.teller.say) as link:
-            self.teller.headline(link.hello, seed)
+        with self.target.open(self.say) as link:
+            self.headline(link.hello, seed)
             yield link
-
-
-def ledger_of(target: Target, clauses: Mapping[str, Clause], checks: Sequence[Check]) -> Ledger:
-    """The known differences of an implementation.
-
-    Raises:
-        click.UsageError: Its file cannot be used.
-    """
-    try:
-        return read_ledger(target.implementation.ledger, clauses, [check.name for check in checks], VARIANTS)
-    except LedgerError as error:
-        raise click.UsageError(str(error)) from error

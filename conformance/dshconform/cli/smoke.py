@@ -63,7 +63,7 @@ def smoke(
         sys.exit(FAULT_EXIT_STATUS)
     for line in advice(result, session):
         click.echo(line)
-    sys.exit(session.teller.tell_end(result, _status(result, session)))
+    sys.exit(session.tell_end(result, _status(result, session)))
 
 
 def _status(result: RunResult, session: Session) -> int:
@@ -91,7 +91,7 @@ def advice(result: RunResult, session: Session) -> Iterator[str]:
     unlocked = _unlocked([failed.check, *waiting], result)
     told = f"next: {blamed}: {failure.difference.sentence} ({failed.check}); unlocks {unlocked} must clauses"
     yield from wrapped(told, hanging="  ")
-    replay = session.teller.replay_line(session.teller.save(failed.check, failure))
+    replay = session.replay_line(session.save(failed.check, failure.document))
     if replay is not None:
         yield f"  see: {replay}"
 

@@ -1,5 +1,6 @@
 """Which implementation a command talks to: a name, or the command of an adapter after `--`."""
 
+import itertools
 import os
 import shlex
 import shutil
@@ -20,6 +21,7 @@ from dshconform.cli.work import WORK_OPTION
 from dshconform.links.link import AdapterFault, Limits, Link
 
 _ADAPTER: Final = "dshconform.adapter"
+_ADAPTERS: Final = "dshconform.adapters"
 DEFAULT: Final = "reference"
 
 
@@ -37,6 +39,25 @@ class TargetCommand(click.Command):
         return [*super().collect_usage_pieces(ctx), "[-- ADAPTER [ARG]...]"]
 
 
+class PairCommand(click.Command):
+    """A command that takes two implementations, each by name or by an adapter's command after a `--` of its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        adapters: list[list[str]] = []
+        while "--" in args:
+            at = len(args) - args[::-1].index("--")
+            adapters.insert(0, args[at:])
+            args = args[: at - 1]
+        ctx.meta[_ADAPTERS] = adapters
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- ADAPTER [ARG]...]..."]
+
+
+_OPENED: Final = itertools.count(1)
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The implementation that was chosen, and how the command line says so again."""
@@ -45,13 +66,6 @@ class Target:
     spelled: str
     limits: Limits
     work: Path
-    command: Sequence[str] = ()
-    """The adapter's command; none for an implementation that is known by name."""
-
-    @property
-    def named(self) -> str | None:
-        """The name by which the implementation is known, if it is."""
-        return None if self.command else self.implementation.name
 
     @contextmanager
     def open(self, say: Callable[[str], None]) -> Iterator[Link]:
@@ -60,7 +74,7 @@ class Target:
         Raises:
             AdapterFault: It does not greet as it should.
         """
-        name = f"wire-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"  # no other run's
+        name = f"wire-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{next(_OPENED)}.jsonl"  # no other link's
         opening = Opening(wire_log=self.work / name, limits=self.limits, say=say)
         with self.implementation.open(opening) as link:
             yield link
@@ -68,6 +82,12 @@ class Target:
 
 def target_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose an implementation to a command."""
+    named = click.option("--implementation", "-i", help=f"{', '.join(IMPLEMENTATIONS)}.  [default: {DEFAULT}]")
+    return named(link_options(function))
+
+
+def link_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how implementations are talked to, and what is kept."""
     for decorate in (
         WORK_OPTION,
         click.option(
@@ -78,7 +98,6 @@ def target_options(function: Callable[..., None]) -> Callable[..., None]:
             type=click.Path(dir_okay=False, path_type=Path),
             help="The ledger of known differences; with -- ADAPTER.",
         ),
-        click.option("--implementation", "-i", help=f"{', '.join(IMPLEMENTATIONS)}.  [default: {DEFAULT}]"),
     ):
         function = decorate(function)
     return function
@@ -107,19 +126,58 @@ def choose(ctx: click.Context, *names: str | None, deviations: Path | None, time
     if adapter is not None:
         if name is not None:
             raise click.UsageError(f"both {name!r} and an adapter's command are given: keep one")
-        if not adapter:
-            raise click.UsageError("no command stands after `--`: give the adapter's program")
-        ledger = "" if deviations is None else f"--deviations {shlex.quote(str(deviations))} "
-        spelled = f"{ledger}-- {shlex.join(adapter)}"
-        return Target(command_implementation(adapter, deviations), spelled, limits, work, tuple(adapter))
+        return _by_command(adapter, deviations, limits, work)
     if deviations is not None:
+        raise click.UsageError(_NO_LEDGER)
+    return _by_name(name if name is not None else DEFAULT, limits, work)
+
+
+def choose_pair(
+    ctx: click.Context, names: Sequence[str], *, deviations: Path | None, timeout: float, work: Path
+) -> tuple[Target, Target]:
+    """Answer the two implementations that the command line of a `PairCommand` names, the named ones first.
+
+    Args:
+        ctx: May hold the commands of adapters.
+        names: Those that are named.
+        deviations: The ledger, for an adapter's command; there must be one then, and no more.
+        timeout: Seconds for one reply.
+        work: Where counterexamples and wire logs are kept.
+
+    Raises:
+        click.UsageError: It names more or fewer, or nothing can be kept in `work`.
+    """
+    must_be_writable(work, "--work")
+    limits = Limits(seconds_per_reply=timeout)
+    adapters: Sequence[Sequence[str]] = ctx.meta[_ADAPTERS]
+    if deviations is not None and len(adapters) != 1:
+        raise click.UsageError(_NO_LEDGER if not adapters else "--deviations cannot belong to two adapters' commands")
+    targets = [
+        *(_by_name(name, limits, work) for name in names),
+        *(_by_command(adapter, deviations, limits, work) for adapter in adapters),
+    ]
+    if len(targets) != 2:  # noqa: PLR2004 - a pair
         raise click.UsageError(
-            "--deviations belongs to an adapter's command; a named implementation has its own ledger"
+            f"two implementations are compared, and {len(targets)} are named: give names, or adapters' commands, each "
+            "after a `--` of its own"
         )
-    chosen = name if name is not None else DEFAULT
-    if chosen not in IMPLEMENTATIONS:
-        raise click.UsageError(str(UnknownName("implementation", chosen, IMPLEMENTATIONS)))
-    return Target(IMPLEMENTATIONS[chosen], f"--implementation {chosen}", limits, work)
+    return targets[0], targets[1]
+
+
+_NO_LEDGER: Final = "--deviations belongs to an adapter's command; a named implementation has its own ledger"
+
+
+def _by_name(name: str, limits: Limits, work: Path) -> Target:
+    if name not in IMPLEMENTATIONS:
+        raise click.UsageError(str(UnknownName("implementation", name, IMPLEMENTATIONS)))
+    return Target(IMPLEMENTATIONS[name], f"--implementation {name}", limits, work)
+
+
+def _by_command(adapter: Sequence[str], deviations: Path | None, limits: Limits, work: Path) -> Target:
+    if not adapter:
+        raise click.UsageError("no command stands after `--`: give the adapter's program")
+    ledger = "" if deviations is None else f"--deviations {shlex.quote(str(deviations))} "
+    return Target(command_implementation(adapter, deviations), f"{ledger}-- {shlex.join(adapter)}", limits, work)
 
 
 JSON_OPTION: Final = click.option(

@@ -9,17 +9,17 @@ from pathlib import Path
 from rich.console import Console
 
 from dshconform import __version__
+from dshconform.adapters.catalog import CannotStart
 from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS, suite_fault_lines
 from dshconform.cli.target import fault_lines, started_as
 from dshconform.cli.work import report_in
 from dshconform.links.link import AdapterFault
-from dshconform.protocol.json_value import JsonMap
+from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Hello
 from dshconform.report.failure_text import failure_lines
 from dshconform.report.json_report import report, write_report
 from dshconform.report.table import print_report, print_shard
 from dshconform.report.text import wrapped
-from dshconform.running.check import Failure
 from dshconform.running.run import RunResult
 from dshconform.running.verdict import EXIT_STATUS, Verdict
 from dshconform.spec.clause import Clause
@@ -47,13 +47,11 @@ class Teller:
     work: Path
     console: Console = field(default_factory=new_console)
 
-    def headline(self, hello: Hello, seed: int) -> None:
-        """Print who is judged."""
+    def headline(self, hello: Hello, seed: int | None = None) -> None:
+        """Print what the adapter declared of itself."""
         info = hello.implementation
-        profiles = ", ".join(hello.profiles)
-        for line in wrapped(
-            f"{info.name} {info.version} ({info.language}), profiles {profiles}, seed {seed}", hanging="  "
-        ):
+        told = f"{info.name} {info.version} ({info.language}), profiles {', '.join(hello.profiles)}"
+        for line in wrapped(told if seed is None else f"{told}, seed {seed}", hanging="  "):
             self.say(line)
 
     def report(self, result: RunResult, *, json_file: Path | None, seconds: float) -> int:
@@ -68,7 +66,7 @@ class Teller:
                 self.forget(outcome.check)
             for number, failure in enumerate(outcome.failures, 1):
                 self.console.rule(outcome.check, style="red")
-                path = self.save(outcome.check, failure, number)
+                path = self.save(outcome.check, failure.document, number)
                 if path is not None:
                     replays.setdefault(outcome.check, []).append(str(path))
                 for line in failure_lines(failure, self.clauses, self.replay_line(path)):
@@ -107,12 +105,12 @@ class Teller:
                 self.say(line)
         return FAULT_EXIT_STATUS if result.suite_faults else status
 
-    def save(self, check: str, failure: Failure, number: int = 1) -> Path | None:
+    def save(self, check: str, document: Mapping[str, Json], number: int = 1) -> Path | None:
         """Keep the `number`-th counterexample of a check for `dshconform replay`; nothing if it cannot be kept."""
         path = self._failures / f"{_stem(check)}{'' if number == 1 else f'-{number}'}.yaml"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(write_yaml(failure.document), encoding="utf-8")
+            path.write_text(write_yaml(document), encoding="utf-8")
         except (OSError, UnicodeEncodeError) as error:
             self.say(f"the example cannot be saved: {error}")
             return None
@@ -133,6 +131,10 @@ class Teller:
         """Print a fault of the adapter."""
         for line in fault_lines(fault):
             self.say(line)
+
+    def tell_no_start(self, error: CannotStart) -> None:
+        """Print why an implementation cannot be started."""
+        self.say(f"error: {error.message}\n  remedy: {error.remedy}")
 
     def say(self, line: str) -> None:
         """Print a line as it is."""

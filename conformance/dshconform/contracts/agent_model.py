@@ -142,7 +142,7 @@ class AgentModel(Model, Generic[A]):
         """A look at the agent, which must be as the model has it."""
         shown = (return_row("agent.inspect", _LOOK_CLAUSES),)
         expect = Expectation(clauses=_LOOK_CLAUSES, result=inspected(self._agent), rows=shown)
-        return Step("agent.inspect", {"agent": AGENT}, expect)
+        return Step("agent.inspect", {"agent": AGENT}, expect, probe=True)
 
 
 def toured(make: Callable[[], AgentModel[A]], grid: Grid[A]) -> list[list[JsonMap]]:

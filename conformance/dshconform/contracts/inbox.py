@@ -6,7 +6,7 @@ clauses alone. What a command does before it returns is in `inbox_calls`, what t
 `inbox_agent`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
 from typing import ClassVar, Final
 
@@ -14,7 +14,23 @@ from dshconform.contracts.agent_model import AgentModel, Alphabet, toured
 from dshconform.contracts.inbox_agent import AbstractAgent
 from dshconform.contracts.inbox_calls import VARIANTS, Calls
 from dshconform.contracts.inbox_choice import Standing
-from dshconform.contracts.inbox_commands import clear, simpler, tidied
+from dshconform.contracts.inbox_commands import (
+    TARGETS,
+    cancel,
+    clear,
+    end,
+    followup,
+    inject,
+    insert,
+    keep_inbox,
+    kind_of,
+    remove,
+    replace,
+    simpler,
+    splice,
+    steer,
+    tidied,
+)
 from dshconform.contracts.inbox_grid import GRID
 from dshconform.contracts.inbox_prologues import PROLOGUES
 from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE
@@ -22,6 +38,20 @@ from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Step
 
 _ALPHABET: Final[Alphabet[AbstractAgent]] = Alphabet(PROLOGUES, Standing, clear(), simpler, tidied)
+
+_SMALL: Final[tuple[JsonMap, ...]] = (
+    followup("a"),
+    steer("b"),
+    inject("c"),
+    insert("prepend", "next-turn", "b"),
+    splice("next-step", 0, 1, "a"),
+    replace("c", "a"),
+    remove("b"),
+    cancel(),
+    keep_inbox(),
+    end(),
+)
+"""Every way into a list and out of it, for three messages."""
 
 
 class InboxModel(AgentModel[AbstractAgent]):
@@ -75,6 +105,17 @@ class InboxModel(AgentModel[AbstractAgent]):
             Step("agent.create", create),
             self.look(),
         ]
+
+    def small_alphabet(self) -> Sequence[JsonMap]:
+        """Every way into a list and out of it, for three messages."""
+        return _SMALL
+
+    def state(self) -> Hashable:
+        """Lists, turn, signal and latch; numbers, the past of ids and the conversation are left out."""
+        agent = self._agent
+        lists = tuple(tuple(str(message["id"]) for message in agent.lists[target]) for target in TARGETS)
+        turn = agent.phase, agent.outcome, agent.finish, agent.text is not None
+        return lists, turn, kind_of(agent.cause), agent.latch
 
     @property
     def looks(self) -> bool:

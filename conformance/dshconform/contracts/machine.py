@@ -27,6 +27,9 @@ from dshconform.scenarios.macros import shorten
 from dshconform.trace.compare import NO_ROWS, Alignment
 from dshconform.trace.pattern import Difference
 
+COMMANDS: Final = 80
+"""Commands of one example after its prologue, at most, unless a contract says otherwise."""
+
 BYTES: Final = 600
 """Choices of one example; a command takes three to eight."""
 
@@ -57,7 +60,7 @@ class MachineCheck:
     """
 
     model_type: type[Model]
-    commands: int = 80
+    commands: int = COMMANDS
     every_prologue: bool = True
 
     @property
@@ -77,8 +80,8 @@ class MachineCheck:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """None."""
-        return ()
+        """The model's."""
+        return self.model_type.features
 
     @property
     def clauses(self) -> tuple[str, ...]:
@@ -108,7 +111,7 @@ class MachineCheck:
         """
         outcome.grid = outcome.grid or dict.fromkeys(self.model_type.cells, 0)
         prologues = self.model(context.ledger).prologues()
-        with _collecting_between_worlds() as collect:
+        with collecting_between_worlds() as collect:
             for done, index in enumerate(context.shard.share(context.first, self.worlds(context.examples))):
                 if index < len(prologues):
                     context.budget.need()
@@ -152,11 +155,8 @@ class MachineCheck:
             outcome.stopped += 1
             return
         outcome.blamed.setdefault(_first(difference.clauses), index)
-        if len(outcome.failures) == FAILURES or not _is_news(difference.clauses, index, outcome.blamed):
-            return
-        found = len(example.performed)
-        outcome.failures.append(self._told(example, difference, index=index, found=found))  # if it ends here
-        outcome.failures[-1] = self._failure(example, difference, context, index)
+        if len(outcome.failures) < FAILURES and _is_news(difference.clauses, index, outcome.blamed):
+            self.tell(example, difference, context, outcome.failures, index)
 
     def _missed(self, outcome: Outcome) -> str | None:
         """What a run should have visited and did not, or should not have and did: the prologues reach each cell."""
@@ -168,6 +168,24 @@ class MachineCheck:
             return None
         missed = [cell for cell in known if not outcome.grid[cell]]
         return f"no example of {self.name} visited {_some(missed)}" if missed else None
+
+    def tell(
+        self, example: Example, difference: Difference, context: RunContext, failures: list[Failure], index: int = 0
+    ) -> None:
+        """Add a difference to the failures, minimised; as it was met, where minimising is cut short.
+
+        Args:
+            example: The example that shows it.
+            difference: The difference.
+            context: Link and ledger.
+            failures: Those so far.
+            index: The example's number.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
+        """
+        failures.append(self._told(example, difference, index=index, found=len(example.performed)))
+        failures[-1] = self._failure(example, difference, context, index)
 
     def model(self, ledger: Ledger) -> Model:
         """A model in its first state, following the variants that the ledger lists."""
@@ -191,17 +209,30 @@ class MachineCheck:
         Raises:
             AdapterFault: The adapter broke the protocol.
         """
-        chance = random.Random(f"{context.seed}/{self.contract}/{index}")  # noqa: S311 - no secret
+        if example.open():
+            for command in self.choices(example, context.seed, index, prologue):
+                if not example.perform(command):
+                    return
+
+    def choices(self, example: Example, seed: int, index: int, prologue: Sequence[JsonMap]) -> Iterator[JsonMap]:
+        """Choose the commands of an example one by one, each legal where it is by then.
+
+        Args:
+            example: In a fresh world; whoever is given the commands performs them.
+            seed: The run's.
+            index: The example's number; with the seed it decides every choice.
+            prologue: The commands that it begins with.
+        """
+        chance = random.Random(f"{seed}/{self.contract}/{index}")  # noqa: S311 - no secret
         targeted = Targeted(example.model, example.visits, chance, BYTES)
-        if not example.open():
-            return
         for command in prologue:
-            if example.model.legal(command) and not example.perform(command):
-                return
+            if example.model.legal(command):
+                yield command
         for _ in range(self.commands):
             chosen = targeted.next()
-            if chosen is None or not example.perform(chosen):
+            if chosen is None:
                 return
+            yield chosen
 
     def _failure(self, example: Example, difference: Difference, context: RunContext, index: int) -> Failure:
         """Minimise a difference; one that does not come again is reported as it was met."""
@@ -236,11 +267,12 @@ class MachineCheck:
         reproduced: bool | None = None,
         again: Alignment = NO_ROWS,
     ) -> Failure:
+        told = example.difference or difference
         return Failure(
-            difference=example.difference or difference,
+            difference=told,
             steps=tuple(example.steps),
             rows=_last_rows(example),
-            document=self.document(example.performed, example.difference or difference),
+            document=self.document(example.performed, told.sentence, told.clauses),
             reproduced=reproduced,
             again=again,
             found_after=found,
@@ -248,18 +280,18 @@ class MachineCheck:
             met=difference.clauses,
         )
 
-    def document(self, commands: Sequence[JsonMap], difference: Difference) -> Mapping[str, Json]:
+    def document(self, commands: Sequence[JsonMap], title: str, clauses: Sequence[str]) -> Mapping[str, Json]:
         """What `dshconform replay` reads."""
         return {
             "contract": self.contract,
-            "title": difference.sentence,
-            "clauses": list(difference.clauses),
+            "title": title,
+            "clauses": list(clauses),
             "steps": [shorten(command) for command in commands],
         }
 
 
 @contextmanager
-def _collecting_between_worlds() -> Iterator[Callable[[int], None]]:
+def collecting_between_worlds() -> Iterator[Callable[[int], None]]:
     """Collect garbage when told that so many worlds are done, and at no other time.
 
     What finalisers of an implementation in this process do would fall on one reply or another by chance.

@@ -4,8 +4,8 @@ A model says which commands are legal now, and for a legal one what the reply mu
 nothing: generation, replay, minimisation and exhaustive runs all use the same interpreter.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol
+from collections.abc import Hashable, Mapping, Sequence
+from typing import ClassVar, Protocol, runtime_checkable
 
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import JsonMap
@@ -27,6 +27,10 @@ class Model(Protocol):
     """`inbox`"""
 
     profile: ClassVar[str]
+
+    features: ClassVar[tuple[str, ...]] = ()
+    """What an implementation must declare besides."""
+
     clauses: ClassVar[tuple[str, ...]]
     """Every clause that its expectations cite."""
 
@@ -80,3 +84,20 @@ class Model(Protocol):
     def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:
         """The same commands with plainer names; a minimiser keeps them if they fail alike."""
         ...
+
+
+@runtime_checkable
+class Small(Protocol):
+    """A part of a contract that is small enough to be run through."""
+
+    def small_alphabet(self) -> Sequence[JsonMap]:
+        """About ten commands that together matter, legal in most states; ids come back, so that states are few."""
+        ...
+
+    def state(self) -> Hashable:
+        """The abstract state: what decides what any command does from here on, without what only grows."""
+        ...
+
+
+class Exhaustible(Model, Small, Protocol):
+    """A model of which every sequence of a few commands can be run."""

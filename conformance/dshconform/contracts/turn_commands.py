@@ -124,6 +124,8 @@ RETRY: Final = answer("recovering", {"kind": "retry"})
 GO: Final = nothing("stopping")
 GIVE_UP: Final = nothing("recovering")
 SEND: Final = request()
+_PLAINLY: Final = (enter("entered"), SEND, GIVE_UP)
+"""What a hook can answer instead of what its `next()` answered, so that it need not be asked."""
 
 
 def tells_failure(args: JsonMap) -> bool:
@@ -167,6 +169,8 @@ def simpler(written: JsonMap) -> list[JsonMap]:
         return [{"do": op, "args": {**args, "error": plain}}] if args.get("error") != plain else []
     if op != "gate.resolve":
         return inbox_commands.simpler(written) if op not in {"listen", "gate.next"} else []
+    if args.get("value") == BY_NEXT:
+        return [plainly for plainly in _PLAINLY if kind_of_gate(read_command(plainly)[1]) == kind_of_gate(args)]
     messages = entered(args)
     if messages is None:
         return []

@@ -24,6 +24,7 @@ from dshconform.faults.listeners import LISTENER_FAULTS
 from dshconform.faults.llm_calls import LLM_CALL_FAULTS
 from dshconform.faults.llm_streams import LLM_STREAM_FAULTS
 from dshconform.faults.pending import PENDING_FAULTS
+from dshconform.faults.pipeline import PIPELINE_FAULTS
 from dshconform.faults.prompts import PROMPT_FAULTS
 from dshconform.faults.proposals import PROPOSAL_FAULTS
 from dshconform.faults.record import RECORD_FAULTS
@@ -96,9 +97,27 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 
 
+ALL_FAULTS: Final[tuple[Fault, ...]] = (
+    *FAULTS,
+    *SCENARIO_FAULTS,
+    *TURN_FAULTS,
+    *SCHEDULING_FAULTS,
+    *PIPELINE_FAULTS,
+)
+
+
 def faults_of(clause: str) -> list[Fault]:
     """Every fault that violates a clause."""
-    return [fault for fault in (*FAULTS, *SCENARIO_FAULTS, *TURN_FAULTS, *SCHEDULING_FAULTS) if fault.clause == clause]
+    return [fault for fault in ALL_FAULTS if fault.clause == clause]
 
 
-__all__ = ["FAULTS", "SCENARIO_FAULTS", "SCHEDULING_FAULTS", "TURN_FAULTS", "Fault", "faults_of"]
+__all__ = [
+    "ALL_FAULTS",
+    "FAULTS",
+    "PIPELINE_FAULTS",
+    "SCENARIO_FAULTS",
+    "SCHEDULING_FAULTS",
+    "TURN_FAULTS",
+    "Fault",
+    "faults_of",
+]

@@ -21,11 +21,7 @@ CONFIGURED_AGENT_FAULTS: Final[tuple[Fault, ...]] = (
         "empty-id-counts",
         "CONF-ID-02",
         "An empty id to resume is one.",
-        edit(
-            configured,
-            "settle_identities",
-            ("replace(given, resume_session_id=given.resume_session_id or None)", "given"),
-        ),
+        edit(configured, "_with_identity", ('if entry.resume_session_id == "":', "if False:")),
     ),
     Fault(
         "duplicates-are-looked-for-in-one-field",
@@ -60,7 +56,7 @@ CONFIGURED_AGENT_FAULTS: Final[tuple[Fault, ...]] = (
         "What a launcher fixes is added to what the entry says.",
         edit(
             configured,
-            "settle_identities",
+            "_with_identity",
             (
                 "session_id=exact, resume_session_id=stored",
                 "session_id=exact or entry.session_id, resume_session_id=stored or entry.resume_session_id",

@@ -322,7 +322,7 @@ CONTEXT_FAULTS: Final[tuple[Fault, ...]] = (
         "undos-are-not-waited-for",
         "FIBER-DISP-02",
         "A disposal ends while undos are in progress.",
-        edit(Effects, "undo_all", ("        stopped = stopped or await all_ended(running)", "        return")),
+        edit(Effects, "undo_all", ("        stopped = stopped or await wind_down(running)", "        return")),
     ),
     Fault(
         "undone-in-order",

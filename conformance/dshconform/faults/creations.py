@@ -6,7 +6,7 @@ from typing import Final
 from dshconform.faults.edit import edit
 from dshconform.faults.fault import Fault, replaced
 from dshcore.agent.registry import AgentRegistry
-from dshcore.agent_loop import life, phase
+from dshcore.agent_loop import creation_ends, life, phase
 from dshcore.agent_loop.creation import AgentLoop
 from dshcore.agent_loop.driver import Driver
 from dshcore.agent_loop.life import Life
@@ -64,7 +64,7 @@ CREATION_FAULTS: Final[tuple[Fault, ...]] = (
         "loop-is-not-looked-at",
         "LIFE-CREATE-04",
         "A creation in a closing loop is told of its aborted signal.",
-        edit(Life, "__init__", ("    if loop.closing:\n", "    if False:\n")),
+        edit(Life, "__init__", ("closing(owner, loop)", "closing(owner, owner)")),
     ),
     Fault(
         "session-is-announced-to-the-loop-alone",
@@ -203,8 +203,8 @@ CREATION_FAULTS: Final[tuple[Fault, ...]] = (
             Life,
             "__aexit__",
             (
-                "            await self.dispose()",
-                "            await self.dispose()\n            raise RuntimeError(str(failure)) from failure",
+                "        await self.dispose()",
+                "        await self.dispose()\n        raise RuntimeError(str(failure)) from failure",
             ),
         ),
     ),
@@ -246,13 +246,13 @@ CREATION_FAULTS: Final[tuple[Fault, ...]] = (
             Life,
             "__aexit__",
             (
-                "            await self.dispose()",
+                "        await self.dispose()",
                 (
-                    "            if self._agent is not None:\n"
-                    "                self._agent.go_live()\n"
-                    "                for _ in range(50):\n"
-                    "                    await asyncio.sleep(0)\n"
-                    "            await self.dispose()"
+                    "        if self._agent is not None:\n"
+                    "            self._agent.go_live()\n"
+                    "            for _ in range(50):\n"
+                    "                await asyncio.sleep(0)\n"
+                    "        await self.dispose()"
                 ),
             ),
         ),
@@ -279,7 +279,7 @@ CREATION_FAULTS: Final[tuple[Fault, ...]] = (
         "reason-of-an-abort-is-lost",
         "LIFE-ABORT-02",
         "An aborted creation is rejected with an error of its own, whatever the reason was.",
-        edit(life, "_abort_error", ("if isinstance(signal.reason, BaseException):", "if False:")),
+        edit(creation_ends, "abort_error", ("if isinstance(signal.reason, BaseException):", "if False:")),
     ),
     Fault(
         "abort-waits-for-setup",
@@ -368,7 +368,7 @@ CREATION_FAULTS: Final[tuple[Fault, ...]] = (
         "failed-setup-is-not-undone",
         "LIFE-ROLL-01",
         "The scope of an agent whose setup failed is not unwound.",
-        edit(Life, "__aexit__", ("if failure is not None:", "if failure is not None and self._detach:")),
+        edit(Life, "__aexit__", ("if failure is None:", "if failure is None or not self._detach:")),
     ),
     Fault(
         "vetoed-agent-leaves-silently",
@@ -414,7 +414,13 @@ CREATION_FAULTS: Final[tuple[Fault, ...]] = (
         "late-load-is-kept",
         "LIFE-RES-06",
         "What is loaded for a resume that has ended is not released.",
-        edit(Life, "load", ("        loading.add_done_callback(_release_late)\n", "")),
+        edit(Life, "load", ("        loading.add_done_callback(self._release_late)\n", "")),
+    ),
+    Fault(
+        "abandoned-load-is-not-told",
+        "LIFE-RES-09",
+        "Storage does not learn that nobody wants the session any more.",
+        edit(Life, "_end", ("    self._given_up.abort(", "    repr(")),
     ),
     Fault(
         "failed-resume-keeps-the-id",

@@ -181,7 +181,7 @@ DISPATCH_FAULTS: Final[tuple[Fault, ...]] = (
             listeners,
             "_join",
             (
-                "    cancelled = await all_ended(tasks, cancel=True)\n",
+                "    cancelled = await all_ended(tasks)\n",
                 (
                     "    cancelled = None\n    if tasks:\n"
                     "        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)\n"

@@ -28,7 +28,7 @@ TOLD_BEFORE_IT_LEFT: Final = edit(
     ),
 )
 """The registry holds an agent until its disposal was told."""
-SESSION_FIRST: Final = edit(Life, "_tear_down", ("in reversed(self._detach)", "in self._detach"))
+SESSION_FIRST: Final = edit(Life, "_leave", ("*reversed(self._detach)", "*self._detach"))
 """A teardown detaches the session before the agent."""
 
 LIFECYCLE_FAULTS: Final[tuple[Fault, ...]] = (
@@ -66,7 +66,7 @@ LIFECYCLE_FAULTS: Final[tuple[Fault, ...]] = (
         "disposal-does-not-wait",
         "LIFE-DISP-04",
         "The agent leaves before its turn has closed.",
-        edit(Life, "_tear_down", ("            await agent.when_idle()\n", "")),
+        edit(Life, "_tear_down", ("            cancelled = await outlast(agent.when_idle) or cancelled\n", "")),
     ),
     Fault(
         "agent-is-announced-before-its-session",

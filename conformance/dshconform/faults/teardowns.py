@@ -55,20 +55,20 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             Life,
             "_closed_from_above",
-            ("    return self.dispose()", "    self.dispose()\n    return None"),
+            ("    return self._end_with(self._begin_teardown())", "    self._begin_teardown()\n    return None"),
         ),
     ),
     Fault(
         "closing-waits-for-setup",
         "LIFE-OWN-02",
         "An owner that closes waits for the setup of an agent.",
-        edit(Life, "_closed_from_above", ("    self._end()\n", "")),
+        edit(Life, "_closed_from_above", ("    self._end(context)\n", "")),
     ),
     Fault(
         "closing-owner-is-overlooked",
         "LIFE-OWN-03",
         "A creation goes on when its owner begins to close.",
-        edit(Life, "check", ("if self._owner.closing or self._ended.done():", "if False:")),
+        edit(Life, "check", ("if closed is not None:", "if False:")),
     ),
     Fault(
         "agent-of-an-agent-is-a-root",
@@ -101,7 +101,7 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         "An owner that closes removes whoever has the id of an agent that it once had.",
         together(
             DETACHES_BY_ID,
-            edit(Life, "_tear_down", ("            hold()", "            pass")),
+            edit(Life, "_leave", ("        *self._holds,\n", "")),
             edit(
                 Life,
                 "_closed_from_above",
@@ -116,7 +116,7 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         "closing-loop-says-something-else",
         "LIFE-OWN-09",
         "A creation while the loop closes is not told so.",
-        edit(Life, "__init__", ("if loop.closing:", "if False:")),
+        edit(Life, "__init__", ("if closed is loop:", "if False:")),
     ),
     Fault(
         "old-handle-disposes-by-id",
@@ -128,12 +128,12 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
                 Life,
                 "dispose",
                 (
-                    "    if self._teardown is None:\n",
+                    "    self._begin_teardown()\n",
                     (
                         "    if self._gone.done():\n"
                         "        for detach in self._detach:\n"
                         "            detach()\n"
-                        "    if self._teardown is None:\n"
+                        "    self._begin_teardown()\n"
                     ),
                 ),
             ),
@@ -143,7 +143,7 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         "teardown-gives-up-waiting",
         "LIFE-DISP-09",
         "A teardown does not wait for work that ignores its signal.",
-        edit(Life, "_tear_down", ("            await agent.when_idle()\n", "")),
+        edit(Life, "_tear_down", ("            cancelled = await outlast(agent.when_idle) or cancelled\n", "")),
     ),
     Fault(
         "maintenance-sees-another-cause",
@@ -189,13 +189,10 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
             Life,
             "_tear_down",
             (
-                "            await agent.ctx.dispose()",
+                "            cancelled = await _unwind(agent.ctx) or cancelled",
                 "            pass",
             ),
-            (
-                "        self._gone.set_result(None)\n",
-                "        await agent.ctx.dispose()\n        self._gone.set_result(None)\n",
-            ),
+            ("        self._leave()\n", "        self._leave()\n        await _unwind(agent.ctx)\n"),
         ),
     ),
     Fault(
@@ -250,15 +247,15 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         together(
             edit(
                 Life,
-                "dispose",
+                "_begin_teardown",
                 ("    if self._agent is not None:\n        self._agent.request_disposal()\n", ""),
             ),
             edit(
                 Life,
                 "_tear_down",
                 (
-                    "            await agent.when_idle()\n",
-                    "            agent.request_disposal()\n            await agent.when_idle()\n",
+                    "        if agent is not None:\n",
+                    "        if agent is not None:\n            agent.request_disposal()\n",
                 ),
             ),
         ),
@@ -292,8 +289,8 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
             Life,
             "dispose",
             (
-                "    if self._teardown is None:\n",
-                "    if self._teardown is not None:\n        return asyncio.sleep(0)\n    if self._teardown is None:\n",
+                "    self._begin_teardown()\n",
+                "    if self._teardown is not None:\n        return asyncio.sleep(0)\n    self._begin_teardown()\n",
             ),
         ),
     ),

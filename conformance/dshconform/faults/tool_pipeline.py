@@ -262,7 +262,11 @@ _CARRIED: Final[tuple[Fault, ...]] = (
         "another-value-concludes-nothing",
         "PIPE-CONCLUDE-02",
         "A wrapper that replaces the value drops the conclusion.",
-        edit(PendingCall, "dispatch", ("concludes_turn=self._concluded", "concludes_turn=result in self._made")),
+        edit(
+            PendingCall,
+            "dispatch",
+            ("concludes_turn=self._concluded", "concludes_turn=self._concluded and result in self._made"),
+        ),
     ),
     Fault(
         "successes-are-finalized",

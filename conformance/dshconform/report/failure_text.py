@@ -1,6 +1,6 @@
 """A failure as a person reads it: clause, commands, expected and observed, the first difference, how to replay."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Final
 
@@ -33,11 +33,7 @@ def failure_lines(failure: Failure, clauses: Mapping[str, Clause], replay: str |
     fault, why = whose(failure, clauses)
     yield from wrapped(f"fault: {fault} ({why})", "  ", hanging="  ")
     yield ""
-    shown = [step for step in failure.steps if step.op not in _OPENING]
-    more = f", minimised from {failure.found_after}" if failure.found_after > len(failure.steps) else ""
-    yield f"  commands ({len(shown)}{more})"
-    for number, step in enumerate(shown, 1):
-        yield from wrapped(f"{number}. {step_line(step)}", "    ", hanging="   ")
+    yield from steps_lines(failure.steps, failure.found_after)
     yield ""
     yield from difference_lines(failure.difference)
     if failure.rows.pairs:
@@ -59,12 +55,31 @@ def failure_lines(failure: Failure, clauses: Mapping[str, Clause], replay: str |
         yield f"  replay: {replay}"
 
 
-def blamed_lines(difference: Difference, clauses: Mapping[str, Clause]) -> Iterator[str]:
-    """Write the clauses that a difference violates, with their text."""
-    for clause_id in difference.clauses:
+def steps_lines(steps: Sequence[Step], found_after: int) -> Iterator[str]:
+    """Write the commands that lead to something, those aside that make the world.
+
+    Args:
+        steps: The steps.
+        found_after: Commands of the example before it was minimised.
+    """
+    shown = [step for step in steps if step.op not in _OPENING]
+    more = f", minimised from {found_after}" if found_after > len(steps) else ""
+    yield f"  commands ({len(shown)}{more})"
+    for number, step in enumerate(shown, 1):
+        yield from wrapped(f"{number}. {step_line(step)}", "    ", hanging="   ")
+
+
+def clauses_lines(named: Sequence[str], clauses: Mapping[str, Clause]) -> Iterator[str]:
+    """Write clauses with their text."""
+    for clause_id in named:
         clause = clauses[clause_id]
         yield f"{clause.id} · {clause.level} · {clause.profile}"
         yield from wrapped(" ".join(clause.text.split()), "  ")
+
+
+def blamed_lines(difference: Difference, clauses: Mapping[str, Clause]) -> Iterator[str]:
+    """Write the clauses that a difference violates, with their text."""
+    yield from clauses_lines(difference.clauses, clauses)
     if not difference.clauses:
         yield from wrapped("no clause is blamed: something that the check needs first did not work", "")
 
@@ -72,8 +87,14 @@ def blamed_lines(difference: Difference, clauses: Mapping[str, Clause]) -> Itera
 def difference_lines(difference: Difference) -> Iterator[str]:
     """Write a difference: the sentence, what was expected there, what was observed."""
     yield from wrapped(f"first difference: {difference.sentence}", "  ")
-    yield from wrapped(f"expected  {_shown(difference.expected)}", "    ", hanging="          ")
-    yield from wrapped(f"observed  {_shown(difference.observed)}", "    ", hanging="          ")
+    yield from value_lines("expected", difference.expected)
+    yield from value_lines("observed", difference.observed)
+
+
+def value_lines(head: str, value: Json) -> Iterator[str]:
+    """Write a value behind a word that says what it is."""
+    shown = value if isinstance(value, str) else compact(value)
+    yield from wrapped(f"{head}  {shown}", "    ", hanging=" " * (len(head) + 2))
 
 
 def step_line(step: Step) -> str:
@@ -88,15 +109,19 @@ def command_line(command: JsonMap) -> str:
     return " ".join([str(command["do"]), *members])
 
 
-def side_by_side(rows: Alignment) -> Iterator[str]:
-    """Write expected and observed rows beside each other, the first pair that differs marked with `>`.
+def side_by_side(rows: Alignment, heads: tuple[str, str] = ("expected", "observed")) -> Iterator[str]:
+    """Write two lists of rows beside each other, the first pair that differs marked with `>`.
 
     Rows far from it are left out, with their number.
+
+    Args:
+        rows: The rows.
+        heads: What stands above them.
     """
     column = (WIDTH - 6) // 2
     first = len(rows.pairs) - 1 if rows.first is None else rows.first
     start, stop = max(0, first - _AROUND), first + _AROUND + 1
-    yield f"    {'expected':<{column}} observed"
+    yield f"    {heads[0]:<{column}} {heads[1]}"
     if start:
         yield f"    … {start} rows before, alike"
     for index, (left, right) in enumerate(rows.pairs[start:stop], start):
@@ -118,7 +143,3 @@ def _cut(text: str, width: int, start: int) -> str:
     if start:
         text = "…" + text[start:]
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _shown(value: Json) -> str:
-    return value if isinstance(value, str) else compact(value)

@@ -75,7 +75,7 @@ def as_report(result: RunResult, *, spelled: str, replays: Mapping[str, Sequence
         ledger=_ledger(result.ledger),
         footer=Footer(
             complete=result.complete,
-            fault=None if result.fault is None else _fault(result.fault),
+            fault=None if result.fault is None else fault_entry(result.fault),
             interrupted=result.interrupted,
             behind_budget=result.behind_budget,
             suite_faults=result.suite_faults,
@@ -149,6 +149,7 @@ def _ledger(ledger: Ledger) -> list[LedgerEntry]:
     return [LedgerEntry(entry=entry, met=ledger.met.get(at, 0)) for at, entry in enumerate(ledger.entries)]
 
 
-def _fault(fault: AdapterFault) -> FaultEntry:
+def fault_entry(fault: AdapterFault) -> FaultEntry:
+    """Write a fault of the adapter."""
     wire_log = None if fault.wire_log is None else str(fault.wire_log)
     return FaultEntry(kind=fault.kind, message=fault.message, remedy=fault.remedy, wire_log=wire_log)

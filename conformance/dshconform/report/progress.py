@@ -12,6 +12,19 @@ from dshconform.running.verdict import violates
 from dshconform.spec.clause import Clause
 
 
+def bar(console: Console) -> Progress:
+    """A bar that disappears at the end; none, where nobody sees it move."""
+    return Progress(
+        TextColumn("{task.description:<44}"),
+        BarColumn(bar_width=14),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
 class RunProgress:
     """Shows the progress of a run on a console; a context manager.
 
@@ -26,14 +39,7 @@ class RunProgress:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         if console.is_terminal:
-            self._bar = Progress(
-                TextColumn("{task.description:<44}"),
-                BarColumn(bar_width=14),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                console=console,
-                transient=True,
-            )
+            self._bar = bar(console)
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -48,13 +54,8 @@ class RunProgress:
 
     def start(self, check: Check, worlds: int) -> None:
         """A check begins."""
-        self.begin(check.name, worlds)
-
-    def begin(self, title: str, worlds: int) -> None:
-        """What has that title begins, in place of what has begun before."""
-        self._end()
         if self._bar is not None:
-            self._task = self._bar.add_task(title, total=worlds)
+            self._task = self._bar.add_task(check.name, total=worlds)
 
     def advance(self, worlds: int) -> None:
         """So many worlds of it are done."""
@@ -63,18 +64,11 @@ class RunProgress:
 
     def finish(self, outcome: Outcome) -> None:
         """It is done."""
-        self._end()
-        self.tell(outcome)
-
-    def tell(self, outcome: Outcome) -> None:
-        """Say what a check has said, where there is no bar."""
-        if self._bar is None:
-            self._console.print(f"  {outcome.check}: {self._told(outcome)}", highlight=False)
-
-    def _end(self) -> None:
         if self._bar is not None and self._task is not None:
             self._bar.remove_task(self._task)
             self._task = None
+        else:
+            self._console.print(f"  {outcome.check}: {self._told(outcome)}", highlight=False)
 
     def _told(self, outcome: Outcome) -> str:
         if outcome.failures:

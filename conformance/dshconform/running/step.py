@@ -53,8 +53,16 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command with its expectation. Gates are named symbolically: `{"gate": {"kind", "agent"?, "call"?}}`."""
+    """One command with its expectation.
+
+    Args:
+        op: The operation.
+        args: Its arguments, gates named symbolically: `{"gate": {"kind", "agent"?, "call"?}}`.
+        expect: What the reply must be.
+        probe: Whether it only looks: what comes after it is the same without it.
+    """
 
     op: str
     args: JsonMap
     expect: Expectation = field(default_factory=Expectation)
+    probe: bool = False

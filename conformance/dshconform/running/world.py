@@ -157,6 +157,11 @@ def new_world(link: Link, ledger: Ledger, *, show: Callable[[Exchange], None] = 
     return World(link, Matching(ledger.accepts), Watch(binding), show)
 
 
+def compared(expect: Expectation, observed: Sequence[Row]) -> list[list[Row]]:
+    """The observed rows that an expectation speaks about, apart where nothing is said of their order."""
+    return [rows for _, rows in _strands((), expect, observed)]
+
+
 def _strands(
     wanted: Sequence[ExpectedRow], expect: Expectation, observed: Sequence[Row]
 ) -> list[tuple[Sequence[ExpectedRow], list[Row]]]:

@@ -16,13 +16,15 @@ _ENDINGS: Final = frozenset({"completed", "max-tokens", "blocked", "aborted", "e
 _IN_STEP: Final = frozenset({"assistant/chunk", "assistant/message", "tool/call", "tool/result"})
 _IN_TURN: Final = frozenset({"request/header", "request/context", "todo/write"})
 _SESSION_ENDS: Final = frozenset({"live session/created", "live session/disposed"})
+_ENTERS: Final = "return session.enter"
 
 
 @dataclass(slots=True)
 class _Envelopes:
     """Every event has the number after its predecessor's, and the keys of the table, each with a value of its own.
 
-    The first event seen of a session may come after a seed, so it may have any number.
+    The first event seen of a session may come after a seed, so it may have any number. So may the first one after a
+    session has entered the store: one that left without a word may have been appended to meanwhile.
     """
 
     last: dict[str, int] = field(default_factory=dict)
@@ -31,6 +33,9 @@ class _Envelopes:
         session = str(row.get("session"))
         if row["on"] == "live":
             self.last.pop(session, None)
+            return None
+        if row["on"] == "return":
+            self.last.clear()
             return None
         event = event_of(row)
         if event.keys() == _NEEDED:
@@ -301,7 +306,7 @@ def _log(*types: str) -> frozenset[str]:
 
 
 LOG_INVARIANTS: Final[tuple[Invariant, ...]] = (
-    Invariant("envelopes", _ENVELOPE_CLAUSES, _SESSION_ENDS | {"log"}, _Envelopes, driver=False),
+    Invariant("envelopes", _ENVELOPE_CLAUSES, _SESSION_ENDS | {"log", _ENTERS}, _Envelopes, driver=False),
     Invariant(
         "turns-and-steps",
         (

@@ -29,9 +29,12 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class _Nothing(str):
-    """A text that is told from every observed one by its identity."""
+    """A text that is told from every observed one by its identity, in another process too."""
 
     __slots__ = ()
+
+    def __reduce__(self) -> str:
+        return "MISSING"
 
 
 MISSING: Final = _Nothing("(nothing)")

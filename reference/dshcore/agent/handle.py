@@ -23,6 +23,7 @@ CancelCause: TypeAlias = Mapping[str, object]
 """Why somebody cancels: `{kind: user}`, `{kind: parent}`, `{kind: hook, reason}` or `{kind: disposed}`."""
 
 DISPOSED: Final[CancelCause] = {"kind": "disposed"}
+"""The cause with which a disposal cancels."""
 
 
 class AgentError(DshError):
@@ -129,6 +130,7 @@ class Agent(ABC):
             InboxError: The target is none, the message has no id, or its id is pending already.
             AppendRefused: The insertion cannot be logged.
             AgentDisposed: The agent has left its registry.
+            InitiatorScopeDisposed: It is waking, and the registry takes no more work.
             RuntimeError: It is waking, and no event loop is running.
 
         Spec:

@@ -20,6 +20,7 @@ Target: TypeAlias = Literal["next-turn", "next-step"]
 """Which of the two lists a message waits in."""
 
 SPLICED: Final = "agent/inbox/spliced"
+"""The type of the events that change the lists."""
 
 _TARGETS: Final[tuple[Target, ...]] = get_args(Target)
 
@@ -137,6 +138,10 @@ class Inbox:
 
     def prepend(self, target: Target, message: Mapping[str, object]) -> None:
         """Insert a message at the beginning of a list. Arguments and errors are those of `append`.
+
+        Args:
+            target: The list.
+            message: An identified user message.
 
         Spec:
             INBOX-OPS-01
@@ -256,7 +261,11 @@ class Inbox:
         return batch
 
     def retire(self, refusal: DshError) -> None:
-        """Refuse every insertion from now on; the lists stay readable (LIFE-DISP-22)."""
+        """Refuse every insertion from now on; the lists stay readable (LIFE-DISP-22).
+
+        Args:
+            refusal: What every later change is refused with.
+        """
         self._refusal = refusal
 
     # --- internals -------------------------------------------------------------------------------------------------

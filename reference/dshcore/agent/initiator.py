@@ -89,6 +89,9 @@ class Initiators:
     def open(self, agent: Agent | None) -> Boundary[Agent | None]:
         """Open a boundary of an agent, or one that hides every agent. It has to be run.
 
+        Returns:
+            The boundary, which is to be settled.
+
         Raises:
             InitiatorScopeDisposed: The registry has begun to close.
 
@@ -111,8 +114,9 @@ class Initiators:
             operation: Called now. What it starts inherits the initiator.
 
         Returns:
-            What the operation answered: a future is the very object. A coroutine cannot be: it would run in the
-            initiator of whoever awaits it, so it is started here, and its task is answered.
+            What the operation answered, the very object. A coroutine cannot be: it would run in the initiator of
+            whoever awaits it, so it is started here, and its task is answered. Of another object that can be awaited,
+            or iterated, nobody can tell whether its work has begun: let the operation be a coroutine that does it.
 
         Raises:
             InitiatorScopeDisposed: The registry has begun to close; nothing was called.

@@ -34,11 +34,20 @@ class Pending:
         return message_id in self._key_of
 
     def part(self, start: int, count: int) -> tuple[JsonObject, ...]:
-        """Return so many messages from a place on."""
+        """Return so many messages from a place on.
+
+        Args:
+            start: The place of the first.
+            count: How many.
+        """
         return tuple(self._messages[start : start + count])
 
     def place(self, message_id: str) -> int | None:
-        """Return where the message of an id stands; none if it does not."""
+        """Return where the message of an id stands; none if it does not.
+
+        Args:
+            message_id: The id that is looked for.
+        """
         key = self._key_of.get(message_id)
         return None if key is None else bisect_left(self._keys, key)
 

@@ -26,7 +26,11 @@ class SetupCommit(Protocol):
 
 
 AgentSetup: TypeAlias = Callable[[Context], Awaitable[SetupCommit | None] | SetupCommit | None]
-"""Composes the scope of an agent while nothing of it is visible."""
+"""Composes the scope of an agent while nothing of it is visible.
+
+If the creation ends meanwhile, a setup that waits is not stopped, unless by the host: its context is closed, and what
+it answers is ignored. An effect of its context (`ctx.effect`) tells it, by being undone.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,10 @@ class AgentHandle(Protocol):
         Returns:
             Completes when the teardown is complete. All disposals of one agent share it.
 
+        Raises:
+            NoEventLoop: No event loop is running; nothing has changed.
+            AgentError: The agent lives in another event loop; nothing has changed.
+
         Cancellation:
             Ends the waiting and nothing else.
 
@@ -97,11 +105,27 @@ class AgentFactory(Protocol):
     """Makes agents."""
 
     async def create_agent(self, owner: Context, options: CreateAgentOptions) -> AgentHandle:
-        """Make an agent on behalf of an owner."""
+        """Make an agent on behalf of an owner.
+
+        Args:
+            owner: Whose end disposes of it.
+            options: What it is created from.
+
+        Cancellation:
+            Rolls the creation back.
+        """
         ...
 
     async def resume(self, owner: Context, options: ResumeAgentOptions) -> AgentHandle:
-        """Make an agent over a stored session, on behalf of an owner."""
+        """Make an agent over a stored session, on behalf of an owner.
+
+        Args:
+            owner: Whose end disposes of it.
+            options: What it is resumed from.
+
+        Cancellation:
+            Rolls the resumption back.
+        """
         ...
 
 
@@ -132,6 +156,7 @@ class _Entry:
     announced: bool = False
     announcing: bool = False
     leaving: bool = False
+    left: list[Callable[[], object]] = field(default_factory=list[Callable[[], object]])
 
 
 class AgentRegistry:
@@ -152,7 +177,11 @@ class AgentRegistry:
     # --- readers ---------------------------------------------------------------------------------------------------
 
     def get(self, agent_id: str) -> Agent | None:
-        """Answer the live agent of an id (REG-READ-01)."""
+        """Answer the live agent of an id (REG-READ-01).
+
+        Args:
+            agent_id: The id.
+        """
         entry = self._entries.get(SessionId(agent_id))
         return None if entry is None else entry.agent
 
@@ -165,7 +194,12 @@ class AgentRegistry:
         return tuple(entry.agent for entry in self._entries.values() if entry.owner is None)
 
     def is_owned_by(self, agent_id: str, owner: Agent) -> bool:
-        """Tell whether an id is live and was created through the scope of exactly this agent (REG-READ-03)."""
+        """Tell whether an id is live and was created through the scope of exactly this agent (REG-READ-03).
+
+        Args:
+            agent_id: The id.
+            owner: The agent that may own it.
+        """
         entry = self._entries.get(SessionId(agent_id))
         return entry is not None and entry.owner is owner
 
@@ -226,6 +260,24 @@ class AgentRegistry:
             if entry.leaving:
                 self._leave(entry)
 
+    def when_left(self, agent_id: str, callback: Callable[[], object]) -> None:
+        """Have a callback called once the agent that is registered under an id has left, announced or not.
+
+        Args:
+            agent_id: The id.
+            callback: Called without arguments.
+
+        Raises:
+            AgentError: The id is free.
+
+        Spec:
+            CONF-START-05
+        """
+        entry = self._entries.get(SessionId(agent_id))
+        if entry is None:
+            raise AgentError(f'agent "{agent_id}" is not live in this registry')
+        entry.left.append(callback)
+
     def register(self, owner: Context, agent: Agent) -> Disposer:
         """Enter an agent and announce it, in one.
 
@@ -258,6 +310,8 @@ class AgentRegistry:
         del self._entries[entry.agent.id]
         if entry.announced:
             entry.agent.ctx.emit(AGENT_DISPOSED, AgentDisposal(entry.agent))
+        for callback in entry.left:
+            callback()
 
     # --- the factory -----------------------------------------------------------------------------------------------
 

@@ -8,8 +8,15 @@ from dshcore.agent_loop.configured import (
     FixedIdentity,
     settle_identities,
 )
-from dshcore.agent_loop.creation import AGENT_LOOP, AgentLoop, LoopMisconfigured, PersistenceMissing
-from dshcore.agent_loop.life import CreationAborted, LoopInactive
+from dshcore.agent_loop.creation import (
+    AGENT_LOOP,
+    AgentLoop,
+    InvalidSessionId,
+    LoopMisconfigured,
+    PersistenceMissing,
+)
+from dshcore.agent_loop.creation_ends import CreationAborted, LoopInactive
+from dshcore.agent_loop.life import ForeignLoop
 from dshcore.agent_loop.request import InvalidMaxTokens, NoRoute
 
 __all__ = [
@@ -21,7 +28,9 @@ __all__ = [
     "ConfiguredAgents",
     "CreationAborted",
     "FixedIdentity",
+    "ForeignLoop",
     "InvalidMaxTokens",
+    "InvalidSessionId",
     "LoopInactive",
     "LoopMisconfigured",
     "NoRoute",

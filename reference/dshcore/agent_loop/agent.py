@@ -44,7 +44,11 @@ T = TypeVar("T")
 
 @dataclass(eq=False, slots=True)
 class Activity:
-    """One driver run or maintenance task: its signal, and its end."""
+    """One driver run or maintenance task: its signal, and its end.
+
+    Attributes:
+        retired: Whether it is over for the agent, though it may still run.
+    """
 
     signal: CancelSignal = field(default_factory=CancelSignal)
     retired: asyncio.Event = field(default_factory=asyncio.Event)

@@ -13,14 +13,15 @@ from uuid import uuid4
 
 from msgspec import UNSET
 
-from dshcore.agent import AGENT_DISPOSED, AgentOptions, AgentRegistry, CreateAgentOptions, ResumeAgentOptions
+from dshcore.agent import AgentOptions, AgentRegistry, CreateAgentOptions, ResumeAgentOptions
 from dshcore.agent_loop.creation import AgentLoop, LoopMisconfigured
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context, Plugin
 from dshcore.errors import describe
 from dshcore.events import Emit
 from dshcore.host import is_contained
-from dshcore.session import SESSION_DISPOSED, SESSION_PERSISTENCE, SessionPersistence, SessionStore
+from dshcore.json import abridged
+from dshcore.session import SESSION_PERSISTENCE, SessionPersistence, SessionStore
 
 _log: Final = logging.getLogger(__name__)
 
@@ -78,7 +79,12 @@ class FixedIdentity:
 
 @dataclass(frozen=True, slots=True)
 class ConfigStartFailed:
-    """A configured agent did not start; the loop goes on without it."""
+    """A configured agent did not start; the loop goes on without it.
+
+    Attributes:
+        session_id: The identity that it was to have.
+        error: Why.
+    """
 
     session_id: str
     error: BaseException
@@ -103,21 +109,20 @@ def settle_identities(
         The entries, each with one identity at the most.
 
     Raises:
-        LoopMisconfigured: An entry has two, or two entries have the same.
+        LoopMisconfigured: An entry has two, or two entries have the same; an id or a label is no text, or empty; an
+            identity is fixed of which there is no entry.
 
     Spec:
         CONF-ID-02, CONF-ID-03, CONF-ID-04, CONF-ID-05
     """
+    for entry in entries:
+        _check_text("the label of a configured agent", entry.id)
+    if unknown := sorted(identities.keys() - {entry.id for entry in entries}):
+        raise LoopMisconfigured(f'an identity is fixed for "{unknown[0]}", and no configured agent has that label')
     settled: list[ConfiguredAgent] = []
     labels: dict[str, str] = {}
     for given in entries:
-        entry = replace(given, resume_session_id=given.resume_session_id or None)  # CONF-ID-02
-        fixed = identities.get(entry.id)
-        if fixed is not None:  # CONF-ID-05
-            exact, stored = (None, fixed.id) if fixed.resume else (fixed.id, None)
-            entry = replace(entry, session_id=exact, resume_session_id=stored)
-        if entry.session_id == "":
-            raise LoopMisconfigured(f'agent "{entry.id}": sessionId must have at least one character')
+        entry = _with_identity(given, identities.get(given.id))
         if entry.session_id is not None and entry.resume_session_id is not None:
             raise LoopMisconfigured(f'agent "{entry.id}": sessionId and resumeSessionId are mutually exclusive')
         identity = entry.session_id or entry.resume_session_id
@@ -128,6 +133,25 @@ def settle_identities(
             labels[identity] = entry.id
         settled.append(entry)
     return tuple(settled)
+
+
+def _with_identity(entry: ConfiguredAgent, fixed: FixedIdentity | None) -> ConfiguredAgent:
+    """Answer an entry with the identity that its launcher fixes, or else as it is, less an empty one to resume."""
+    if fixed is not None:  # CONF-ID-05
+        _check_text(f'agent "{entry.id}": the fixed id', fixed.id)
+        exact, stored = (None, fixed.id) if fixed.resume else (fixed.id, None)
+        return replace(entry, session_id=exact, resume_session_id=stored)
+    if entry.resume_session_id == "":  # CONF-ID-02
+        entry = replace(entry, resume_session_id=None)
+    for name, given in (("sessionId", entry.session_id), ("resumeSessionId", entry.resume_session_id)):
+        if given is not None:
+            _check_text(f'agent "{entry.id}": {name}', given)
+    return entry
+
+
+def _check_text(what: str, value: object) -> None:
+    if not isinstance(value, str) or not value:
+        raise LoopMisconfigured(f"{what} must be a text of at least one character, not {abridged(value)}")
 
 
 class ConfiguredAgents:
@@ -226,16 +250,15 @@ class ConfiguredAgents:
     async def _vacant(self, session_id: str) -> bool:
         """Wait until an identity has left both registries; tell whether the loop still runs (CONF-START-05)."""
         left = asyncio.Event()
-        undos = [self._ctx.on(key, lambda _: left.set()) for key in (SESSION_DISPOSED, AGENT_DISPOSED)]
         forget = self._closing.on_abort(left.set)
+        registries = (self._sessions, self._agents)
         try:
-            while not self._ctx.closing and (self._sessions.get(session_id) or self._agents.get(session_id)):
+            while not self._ctx.closing and (holding := [one for one in registries if one.get(session_id)]):
                 left.clear()
+                holding[0].when_left(session_id, left.set)
                 await left.wait()
         finally:
             forget()
-            for undo in undos:
-                undo()
         return not self._ctx.closing
 
     def _report(

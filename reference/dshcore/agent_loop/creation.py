@@ -21,6 +21,7 @@ from dshcore.agent_loop.life import Life
 from dshcore.agent_loop.request import Requests, check_max_tokens
 from dshcore.agent_loop.scheduling import Scheduler
 from dshcore.context import Context, ServiceKey
+from dshcore.json import abridged
 from dshcore.llm import LlmRuntime
 from dshcore.scope import create_scope
 from dshcore.session import SESSION_PERSISTENCE, Session, SessionStore
@@ -32,6 +33,7 @@ SECTION: Final = "agent-loop"
 """The section of the settings that the loop reads."""
 
 CAP: Final = "maxParallelToolCalls"
+"""The setting of how many tool calls of one answer may run at once."""
 
 
 class LoopMisconfigured(AgentError):
@@ -49,6 +51,15 @@ class PersistenceMissing(AgentError):
         super().__init__(
             "cannot resume: session persistence is not configured (load a dsh-session-persistence backend)"
         )
+
+
+class InvalidSessionId(AgentError, TypeError):
+    """An agent was to be made under an id that none can have."""
+
+    default_code = "INVALID_SESSION_ID"
+
+    def __init__(self, value: object) -> None:
+        super().__init__(f"an agent needs a non-empty text as session id, not {abridged(value)}")
 
 
 class AgentLoop:
@@ -105,6 +116,7 @@ class AgentLoop:
             The handle of the live, announced agent.
 
         Raises:
+            InvalidSessionId: The id is no text, or empty.
             SessionExists: The id is live.
             InvalidSeed: The seed is no log, or not one that an agent can go on from.
             InvalidHeader: The metadata has a value that no header may have.
@@ -170,6 +182,7 @@ class AgentLoop:
 
         Raises:
             PersistenceMissing: Nothing stores sessions here.
+            InvalidSessionId: The id is no text, or empty.
             InactiveContext: The owner is inactive.
             LoopInactive: The loop is closing.
             CreationAborted: The owner began to close, or the signal was aborted with what is no error.
@@ -186,6 +199,7 @@ class AgentLoop:
         storage = self._ctx.get(SESSION_PERSISTENCE)
         if storage is None:
             raise PersistenceMissing
+        _check_id(options.resume_session_id)
         async with Life(options.resume_session_id, owner, self._ctx, options.signal) as life:
             session = await life.load(storage)
             check_max_tokens(options.agent_options.max_tokens)
@@ -201,6 +215,7 @@ class AgentLoop:
 
     def _prepare(self, options: CreateAgentOptions) -> Session:
         """Make the session of a new agent, and check its options (LIFE-CREATE-04)."""
+        _check_id(options.session_id)  # the store would mint one for none
         session = self._sessions.prepare(options.session_id, meta=options.meta, seed=options.seed, balanced=True)
         check_max_tokens(options.agent_options.max_tokens)
         return session
@@ -223,6 +238,11 @@ class AgentLoop:
         requests = Requests(session, options, self._llm)
         driver = Driver(self._prompts, SnapshotProjection(session), requests, self._scheduler)
         return DrivenAgent(session, options, scope, driver.run, self._agents.initiators)
+
+
+def _check_id(session_id: object) -> None:
+    if not isinstance(session_id, str) or not session_id:
+        raise InvalidSessionId(session_id)
 
 
 def _checked_cap(cap: object) -> int:
@@ -262,3 +282,4 @@ _VARIABLES: Final[Mapping[str, Callable[[AssembleContext], str | None]]] = {
 
 
 AGENT_LOOP: Final = ServiceKey[AgentLoop]("agent-loop")
+"""What makes the agents of an application, and drives them."""

@@ -207,7 +207,13 @@ STAGES: Final[Mapping[Stage, Mapping[Action, tuple[Action, ...]]]] = MappingProx
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where an agent stands."""
+    """Where an agent stands.
+
+    Attributes:
+        row: The phase, and what has become of the activity's signal.
+        latch: Whether a wake is remembered.
+        stage: How far the agent's life has come.
+    """
 
     row: Row = Row.IDLE
     latch: bool = False

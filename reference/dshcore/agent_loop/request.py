@@ -152,6 +152,7 @@ class Requests:
             NoRoute: The listeners left the request without provider or model.
             InvalidMaxTokens: They gave it an output cap that none can be.
             Exception: What a listener raised, or the preparation of the call, or an append.
+            TypeError: A listener answered what is no configuration.
 
         Cancellation:
             The stream is closed, and what had been streamed is logged as an interrupted message.

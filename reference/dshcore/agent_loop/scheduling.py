@@ -39,6 +39,12 @@ from dshcore.tools import (
 def calls_of(message: JsonObject) -> tuple[ToolCall, ...]:
     """Return the tool calls of an answer, in model order; they alone decide whether tools run (LOOP-MSG-02).
 
+    Args:
+        message: The message of an answer.
+
+    Returns:
+        Its tool calls, in the order of the model.
+
     Raises:
         Unreadable: A tool-call block has not the members of one.
     """

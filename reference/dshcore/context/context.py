@@ -32,7 +32,14 @@ class Receiver(Protocol):
     """Whom a dispatch is for: it admits a listener, or not, by the context that the listener was registered through."""
 
     def admits(self, context: "Context", /) -> bool:
-        """Decide about a listener. What this raises ends the dispatch before anybody is called (EVT-SNAP-02)."""
+        """Decide about a listener. What this raises ends the dispatch before anybody is called (EVT-SNAP-02).
+
+        Args:
+            context: Where a listener is registered.
+
+        Returns:
+            Whether it hears of the event.
+        """
         ...
 
 
@@ -355,6 +362,9 @@ class Context:
     def read(self, key: ServiceKey[T]) -> T | None:
         """Return an own value of this context, what an accessor says, or a service that the owner has declared.
 
+        Args:
+            key: The key.
+
         Returns:
             What was found. Nothing where that is the value, and where the root reads what nobody provides.
 
@@ -375,6 +385,9 @@ class Context:
     def get(self, key: ServiceKey[T]) -> T | None:
         """Return a service if an active owner provides it now. Needs no declaration, and never fails.
 
+        Args:
+            key: The key.
+
         Spec:
             CTX-GET-01, CTX-DEAD-01
         """
@@ -383,6 +396,10 @@ class Context:
 
     def provide(self, key: ServiceKey[T], value: T) -> Disposer:
         """Offer a service in this context's realm until the owner unloads. It counts once the owner is active.
+
+        Args:
+            key: The key.
+            value: The service.
 
         Returns:
             Withdraws it earlier.
@@ -400,6 +417,10 @@ class Context:
     def accessor(self, key: ServiceKey[T], get: "Callable[[Context], T]") -> Disposer:
         """Let a key be read by a function of the reading context, until the owner unloads.
 
+        Args:
+            key: The key.
+            get: Answers the value for a context.
+
         Returns:
             Takes it back earlier.
 
@@ -416,13 +437,20 @@ class Context:
     def receiver(self, key: ServiceKey[Any]) -> Receiver:
         """Make the receiver of what a service dispatches: listeners in the realm in which this context finds it.
 
+        Args:
+            key: The key.
+
         Spec:
             SVC-REALM-03
         """
         return _InRealm(self.place(key))
 
     def place(self, key: ServiceKey[Any]) -> Place:
-        """Answer where this context provides a service, and looks for it."""
+        """Answer where this context provides a service, and looks for it.
+
+        Args:
+            key: The key.
+        """
         return key, self._realms.get(key, OUTER)
 
     # --- listeners ---------------------------------------------------------------------------------------------------
@@ -517,6 +545,11 @@ class Context:
     def emit(self, key: Emit[P], payload: P, *, to: Receiver | None = None) -> None:
         """Tell the listeners, one after another, without waiting for any.
 
+        Args:
+            key: The event.
+            payload: What listeners are given.
+            to: Who is to hear of it, where the payload does not tell.
+
         Raises:
             Exception: What a listener raised, where the key is not contained.
 
@@ -527,6 +560,11 @@ class Context:
 
     def prepare(self, key: Emit[P], payload: P, *, to: Receiver | None = None) -> Callable[[], None]:
         """Do an `emit` in two parts: tell the observers and settle the audience now, call the listeners later.
+
+        Args:
+            key: The event.
+            payload: What listeners are given.
+            to: Who is to hear of it, where the payload does not tell.
 
         Returns:
             What calls the listeners. It raises what a listener raised, where the key is not contained.
@@ -541,6 +579,11 @@ class Context:
 
     async def serial(self, key: Serial[P, R], payload: P, *, to: Receiver | None = None) -> R | None:
         """Call the listeners, each awaited before the next.
+
+        Args:
+            key: The event.
+            payload: What listeners are given.
+            to: Who is to hear of it, where the payload does not tell.
 
         Returns:
             The first answer other than none and false, where the key lets it win; else none.
@@ -558,6 +601,14 @@ class Context:
 
     def parallel(self, key: Parallel[P], payload: P, *, to: Receiver | None = None) -> Awaitable[None]:
         """Start all listeners now; the answer waits until all have ended.
+
+        Args:
+            key: The event.
+            payload: What listeners are given.
+            to: Who is to hear of it, where the payload does not tell.
+
+        Returns:
+            Completes when all listeners have ended.
 
         Raises:
             NoEventLoop: No event loop is running; nobody was called.
@@ -590,7 +641,12 @@ class Context:
         return self._app.listeners.waterfall(key, payload, default, to)
 
     def reaches(self, key: EventKey[Any], *, to: Receiver | None = None) -> bool:
-        """Tell whether a dispatch would call anybody now."""
+        """Tell whether a dispatch would call anybody now.
+
+        Args:
+            key: The event.
+            to: Who is to hear of it.
+        """
         return self._app.listeners.reaches(key, to)
 
     def __repr__(self) -> str:

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias, cast
 from dshcore import eager
 from dshcore.context.errors import InvalidEffect, NoEventLoop, require_loop
 from dshcore.errors import describe
-from dshcore.host import all_ended, host_is_cancelling
+from dshcore.host import end_of, host_is_cancelling, wind_down
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +38,10 @@ AsyncParts: TypeAlias = Coroutine[Any, Any, Undo | None] | AsyncIterator[Undo | 
 
 class Disposer:
     """Undoes one effect, once. Compared by identity.
+
+    Attributes:
+        label: What it undoes, for the log.
+        running: The task that undoes it, once it has begun to.
 
     Spec:
         EFFECT-SINGLE-01, EFFECT-SINGLE-02, EFFECT-RUN-02
@@ -133,6 +137,13 @@ class Effects:
     def own(self, undo: Undo, label: str) -> Disposer:
         """Take in an effect that is in force.
 
+        Args:
+            label: What it undoes, for the log.
+            undo: What is called at the end.
+
+        Returns:
+            Undoes it earlier.
+
         Raises:
             InvalidEffect: The undo cannot be called.
         """
@@ -144,6 +155,9 @@ class Effects:
 
     def take(self, part: object) -> None:
         """Take in what a body hands over: an undo, or the disposer of an effect that is owned already.
+
+        Args:
+            part: What is taken over.
 
         Raises:
             InvalidEffect: It is neither that nor nothing.
@@ -161,6 +175,13 @@ class Effects:
 
     def composite(self, body: Callable[[], object], label: str) -> Disposer:
         """Run a body now, and own what it hands over as one effect.
+
+        Args:
+            label: What it is, for the log.
+            body: Makes the parts.
+
+        Returns:
+            Undoes all of it.
 
         Raises:
             InvalidEffect: The body handed over what is neither nothing nor an undo. The parts before it are undone.
@@ -183,6 +204,13 @@ class Effects:
 
     def async_composite(self, body: Callable[[], object], label: str) -> AsyncDisposer:
         """Run a body that takes time, and own what it hands over as one effect.
+
+        Args:
+            label: What it is, for the log.
+            body: Makes the parts.
+
+        Returns:
+            Undoes all of it; awaited, it waits for the setup.
 
         Raises:
             NoEventLoop: No event loop is running; nothing has begun.
@@ -235,6 +263,9 @@ class Effects:
     def release(self, disposer: Disposer) -> None:
         """Forget an effect that was undone, or that somebody else takes over.
 
+        Args:
+            disposer: What is let go of.
+
         Spec:
             EFFECT-RUN-02
         """
@@ -244,7 +275,8 @@ class Effects:
         """Undo everything: start all, the latest first, then wait for all. No failure leaves it.
 
         Cancellation:
-            It goes on to the end all the same; then the cancellation comes out, as does what stops the program.
+            It is handed on to the undos, and all of them begin and are waited for all the same; then it comes out, as
+            does what stops the program.
 
         Spec:
             FIBER-DISP-02, FIBER-DISP-03, FIBER-DISP-04, EFFECT-SINGLE-02
@@ -260,7 +292,7 @@ class Effects:
                 stopped = stopped or error
         running = [disposer.running for disposer in begun if disposer.running is not None]
         if running:
-            stopped = stopped or await all_ended(running)
+            stopped = stopped or await wind_down(running)
         for disposer in begun:
             if disposer.running is not None:
                 _report_outcome(disposer, disposer.running)
@@ -344,6 +376,10 @@ def gather(answer: object, add: Callable[[object], None]) -> Coroutine[Any, Any,
 def gather_now(answer: object, add: Callable[[object], None]) -> None:
     """Hand on what a body answered, as `gather` does, where that may not take time.
 
+    Args:
+        add: Takes each part.
+        answer: What the body answered.
+
     Raises:
         InvalidEffect: The answer is none, or takes time.
         Exception: What the iterator raised.
@@ -399,6 +435,12 @@ async def _gather_later(answer: Awaitable[object], add: Callable[[object], None]
 def start_or_join(undo: Undo) -> Awaitable[object] | None:
     """Undo something now; where it is a disposer that somebody called already, answer what is still in progress.
 
+    Args:
+        undo: What is run.
+
+    Returns:
+        What there is to wait for, if it takes time.
+
     Spec:
         EFFECT-SINGLE-02
     """
@@ -406,11 +448,14 @@ def start_or_join(undo: Undo) -> Awaitable[object] | None:
         outcome: object = undo()
         return outcome if isinstance(outcome, Awaitable) else None
     undo.begin()
-    return None if undo.running is None or undo.running.done() else asyncio.shield(undo.running)
+    return None if undo.running is None or undo.running.done() else end_of(undo.running)
 
 
 def require_loop_for(outcome: object) -> None:
     """Close what nobody can run.
+
+    Args:
+        outcome: What an undo answered.
 
     Raises:
         NoEventLoop: No event loop is running.

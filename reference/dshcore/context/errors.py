@@ -159,6 +159,9 @@ class ConfigIssue:
 class InvalidConfig(DshError, TypeError):
     """A plugin refuses its configuration.
 
+    Attributes:
+        issues: What is wrong, each with its path.
+
     Spec:
         FIBER-CONFIG-01
     """
@@ -218,6 +221,11 @@ class ListenersFailed(DshError, ExceptionGroup[Exception]):
         super().__init__(f"{len(errors)} listener(s) of {event} failed")
 
     def derive(self, excs: Sequence[Exception]) -> ExceptionGroup[Exception]:  # type: ignore[override]  # as in ExceptionGroup
+        """Make a group of some of the failures; what `except*` needs.
+
+        Args:
+            excs: The failures.
+        """
         return ExceptionGroup(self.message, excs)
 
 

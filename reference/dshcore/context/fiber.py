@@ -20,7 +20,7 @@ from dshcore.context.listeners import Listeners
 from dshcore.context.services import OUTER, Place, Provision, Realm, ServiceKey, Services
 from dshcore.errors import describe
 from dshcore.events import Emit
-from dshcore.host import host_is_cancelling, is_cancellation, is_contained
+from dshcore.host import end_of, host_is_cancelling, is_cancellation, is_contained, wind_down
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +38,11 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StatusChange:
-    """A fiber has changed its state; it shows the new one."""
+    """A fiber has changed its state; it shows the new one.
+
+    Attributes:
+        previous: The state before.
+    """
 
     fiber: "Fiber"
     previous: State
@@ -50,7 +54,13 @@ FIBER_STATUS: Final = Emit[StatusChange]("internal/status", scoped=False)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Application:
-    """What all contexts and fibers of one application share."""
+    """What all contexts and fibers of one application share.
+
+    Attributes:
+        listeners: Who listens to what.
+        services: What is provided.
+        numbers: Counts what has to be told apart.
+    """
 
     listeners: Listeners[Any] = field(default_factory=Listeners[Any])
     services: "Services[Fiber]" = field(default_factory=lambda: Services[Fiber]())  # noqa: PLW0108 - a subscripted class is no type to pyright
@@ -190,6 +200,13 @@ class Fiber:
     def provide(self, place: Place, value: object) -> Disposer:
         """Offer a service in a place, until this fiber unloads.
 
+        Args:
+            value: The service.
+            place: The key and the realm.
+
+        Returns:
+            Withdraws it.
+
         Raises:
             InactiveContext: Registrations are not accepted.
             KeyDeclared: The key is an accessor.
@@ -218,9 +235,12 @@ class Fiber:
             return None
 
         async def gone(unloading: Sequence[Fiber]) -> None:
+            cancelled: asyncio.CancelledError | None = None
             for dependent in unloading:  # FIBER-DISP-08
-                await dependent.quiet()
+                cancelled = await dependent.wind_down() or cancelled
             forget()  # not before: its own undos can read it (CTX-READ-04)
+            if cancelled is not None:
+                raise cancelled
 
         def forget() -> None:
             if self._provided.get(place) is provision:  # by now it may provide the key anew (CTX-PROVIDE-01)
@@ -249,7 +269,12 @@ class Fiber:
         return None if provision is None else provision.value
 
     def declared(self, place: Place) -> Provision:
-        """Find what this fiber, or else the nearest one around it, requires or provides in a place. See `read`."""
+        """Find what this fiber, or else the nearest one around it, requires or provides in a place. See `read`.
+
+        Raises:
+            ServiceMissing: Nobody provides it.
+            ServiceInactive: Its provider is not active.
+        """
         provision = self._provided.get(place) or self._held.get(place)
         if provision is not None:
             return provision
@@ -263,6 +288,9 @@ class Fiber:
 
     def begin(self, body: Callable[[], object]) -> None:
         """Load as soon as everything required is available; never inside this call.
+
+        Args:
+            body: What loads it.
 
         Raises:
             NoEventLoop: Everything required is available, and no event loop is running.
@@ -367,10 +395,19 @@ class Fiber:
         """Whether it is loading or unloading."""
         return self._journey is not None
 
-    async def quiet(self) -> None:
-        """Wait until no transition is in progress, however it went."""
+    async def wind_down(self) -> asyncio.CancelledError | None:
+        """Wait until no transition is in progress, however it went, as a part of what ends: see `host.wind_down`.
+
+        Returns:
+            Completes when it is at rest.
+
+        Cancellation:
+            Handed on once to what is waited for.
+        """
+        cancelled: asyncio.CancelledError | None = None
         while self._journey is not None:
-            await asyncio.wait((self._journey,))
+            cancelled = await wind_down((self._journey,)) or cancelled
+        return cancelled
 
     # --- transitions -------------------------------------------------------------------------------------------------
 
@@ -420,8 +457,8 @@ class Fiber:
         A status observer that fails stops nothing; its failure goes to whoever waits for the journey.
 
         Cancellation:
-            A body that runs is cancelled, and its load has failed. Undos are waited for all the same. The cancellation
-            comes out, like everything that is more than an exception, when the fiber is at rest.
+            A body that runs is cancelled, and its load has failed. Undos are cancelled once, and waited for. The
+            cancellation comes out, like everything that is more than an exception, when the fiber is at rest.
         """
         stopped: BaseException | None = None
         going: State | None = leg
@@ -557,7 +594,16 @@ class Fiber:
                 self._set_out(State.UNLOADING)
         except Exception as error:  # noqa: BLE001 - a status observer's; the transition stands
             self._failure = self._failure or error
-        return self._arrival()
+        return self._end_of_disposal()
+
+    async def _end_of_disposal(self) -> None:
+        """Wait until it is at rest, and fail as its journey fails.
+
+        Cancellation:
+            It is handed on to the journey.
+        """
+        while self._journey is not None:
+            await end_of(self._journey)
 
     def __repr__(self) -> str:
         return f"<Fiber {self.name} {self.state.value}>"

@@ -88,6 +88,11 @@ class Listeners(Generic[C]):
     def add(self, key: EventKey[Any], listener: Listener[C], *, prepend: bool) -> None:
         """Put a listener at the end of its event's list, or at the front.
 
+        Args:
+            key: The event.
+            prepend: Whether it is called before those that are there.
+            listener: Who listens.
+
         Spec:
             EVT-ON-01
         """
@@ -96,6 +101,10 @@ class Listeners(Generic[C]):
 
     def remove(self, key: EventKey[Any], listener: Listener[C]) -> None:
         """Take exactly this registration out; doing it again changes nothing.
+
+        Args:
+            key: The event.
+            listener: Who listened.
 
         Spec:
             EVT-ON-02
@@ -107,12 +116,27 @@ class Listeners(Generic[C]):
             self._lists.pop(key, None)
 
     def emit(self, key: Emit[P], payload: P, to: Receiver[C] | None) -> None:
-        """Call the listeners one after another. See `Emit` for what becomes of failures."""
+        """Call the listeners one after another. See `Emit` for what becomes of failures.
+
+        Args:
+            key: The event.
+            payload: What listeners are given.
+            to: Who is to hear of it.
+        """
         for listener in self._audience("emit", key, payload, to):
             self._tell(listener, key, payload)
 
     def prepare(self, key: Emit[P], payload: P, to: Receiver[C] | None) -> Callable[[], None]:
-        """Do now what may prevent an `emit`, and answer what calls the listeners."""
+        """Do now what may prevent an `emit`, and answer what calls the listeners.
+
+        Args:
+            key: The event.
+            payload: What listeners are given.
+            to: Who is to hear of it.
+
+        Returns:
+            Delivers it.
+        """
         audience = self._audience("emit", key, payload, to)
 
         def deliver() -> None:
@@ -133,7 +157,19 @@ class Listeners(Generic[C]):
             self._let_run(key, payload, cast("Awaitable[object]", outcome))
 
     async def serial(self, key: Serial[P, R], payload: P, to: Receiver[C] | None) -> R | None:
-        """Call the listeners one after another, each awaited before the next. See `Serial`."""
+        """Call the listeners one after another, each awaited before the next. See `Serial`.
+
+        Args:
+            key: The event.
+            payload: What listeners are given.
+            to: Who is to hear of it.
+
+        Returns:
+            The first value that ends the dispatch, if there is one.
+
+        Cancellation:
+            Delivered to the listener that is being awaited.
+        """
         for listener in self._audience("serial", key, payload, to):
             outcome = listener.call(payload)
             value: R | None = await cast("Awaitable[R | None]", outcome) if isinstance(outcome, Awaitable) else outcome
@@ -142,7 +178,16 @@ class Listeners(Generic[C]):
         return None
 
     def parallel(self, key: Parallel[P], payload: P, to: Receiver[C] | None) -> Awaitable[None]:
-        """Start all listeners now; the answer waits for all. See `Parallel`."""
+        """Start all listeners now; the answer waits for all. See `Parallel`.
+
+        Args:
+            key: The event.
+            payload: What listeners are given.
+            to: Who is to hear of it.
+
+        Returns:
+            Completes when all listeners have ended.
+        """
         require_loop()
         try:
             audience = self._audience("parallel", key, payload, to)
@@ -152,7 +197,17 @@ class Listeners(Generic[C]):
         return eager.start(_join(key, tasks), name=f"listeners of {key.name}")
 
     def waterfall(self, key: Waterfall[P, R], payload: P, default: Callable[[], R], to: Receiver[C] | None) -> R:
-        """Nest the listeners around the default. See `Waterfall`."""
+        """Nest the listeners around the default. See `Waterfall`.
+
+        Args:
+            key: The event.
+            payload: What listeners are given.
+            to: Who is to hear of it.
+            default: The innermost layer.
+
+        Returns:
+            What the outermost layer answers.
+        """
         rest = iter(self._audience("waterfall", key, payload, to))  # EVT-WF-04: one cursor for the whole dispatch
 
         def next_layer(*_ignored: object) -> R:  # EVT-WF-03
@@ -165,7 +220,12 @@ class Listeners(Generic[C]):
         return next_layer()
 
     def reaches(self, key: EventKey[Any], to: Receiver[C] | None) -> bool:
-        """Tell whether a dispatch for a receiver would call anybody now. Observers are not told."""
+        """Tell whether a dispatch for a receiver would call anybody now. Observers are not told.
+
+        Args:
+            key: The event.
+            to: Who is to hear of it.
+        """
         present = self._lists.get(key, ())
         return bool(present if to is None else _admitted(present, to))
 
@@ -231,7 +291,7 @@ async def _run(listener: Listener[Any], payload: object) -> None:
 
 
 async def _join(key: Parallel[Any], tasks: list[asyncio.Task[None]]) -> None:
-    cancelled = await all_ended(tasks, cancel=True)
+    cancelled = await all_ended(tasks)
     errors: list[Exception] = []
     for task in tasks:  # EVT-PAR-02: in the order of the listeners, not of the failures
         error = ListenerCancelled(key.name) if task.cancelled() else task.exception()

@@ -28,7 +28,11 @@ class ServiceKey(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Realm:
-    """Where an isolated key is provided and looked up. Realms of equal labels are one realm (SVC-REALM-02)."""
+    """Where an isolated key is provided and looked up. Realms of equal labels are one realm (SVC-REALM-02).
+
+    Attributes:
+        label: The label by which others reach it too; none where nobody does.
+    """
 
     label: Hashable
 
@@ -64,7 +68,13 @@ class Dependent(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Provision:
-    """One service that somebody provides."""
+    """One service that somebody provides.
+
+    Attributes:
+        place: The key and the realm.
+        value: The service.
+        provider: Who provides it.
+    """
 
     place: Place
     value: Any
@@ -92,6 +102,13 @@ class Services(Generic[D]):
     def declare_accessor(self, key: ServiceKey[Any], get: Callable[[Any], Any]) -> Callable[[], None]:
         """Let a key be an accessor, and answer what takes that back.
 
+        Args:
+            get: Answers the value for a context.
+            key: The key.
+
+        Returns:
+            Takes it back.
+
         Raises:
             KeyDeclared: It is a service or an accessor already; nothing has changed.
 
@@ -114,6 +131,9 @@ class Services(Generic[D]):
     def add(self, provision: Provision) -> None:
         """Let a service stand in its place.
 
+        Args:
+            provision: What is provided.
+
         Raises:
             KeyDeclared: The key is an accessor.
             ServiceTaken: Something stands there already, and stays.
@@ -131,7 +151,11 @@ class Services(Generic[D]):
         self._provisions[provision.place] = provision
 
     def remove(self, provision: Provision) -> None:
-        """Let its place be free again (CTX-PROVIDE-01)."""
+        """Let its place be free again (CTX-PROVIDE-01).
+
+        Args:
+            provision: What is provided no longer.
+        """
         del self._provisions[provision.place]
 
     def find(self, place: Place) -> Provision | None:
@@ -155,7 +179,12 @@ class Services(Generic[D]):
             self._dependents.setdefault(place, {})[dependent] = None
 
     def dismiss(self, dependent: D, places: Iterable[Place]) -> None:
-        """Have it look no more."""
+        """Have it look no more.
+
+        Args:
+            dependent: Who needs nothing any more.
+            places: What it needed.
+        """
         for place in places:
             rest = self._dependents.get(place, {})
             rest.pop(dependent, None)

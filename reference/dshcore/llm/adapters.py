@@ -58,7 +58,15 @@ class ListsModels(Protocol):
 
 
 class NormalRetry(msgspec.Struct, frozen=True, kw_only=True, tag="normal", tag_field="mode", rename="camel"):
-    """Retry some failures, a limited number of times."""
+    """Retry some failures, a limited number of times.
+
+    Attributes:
+        max_retries: Attempts behind the first one.
+        retryable_codes: The failures that are worth another attempt.
+        initial_delay_ms: Milliseconds before the second attempt.
+        max_delay_ms: Milliseconds between two attempts, at most.
+        jitter_ratio: How much of a delay is left to chance, from 0 to 1.
+    """
 
     max_retries: int
     retryable_codes: tuple[str, ...]
@@ -68,7 +76,13 @@ class NormalRetry(msgspec.Struct, frozen=True, kw_only=True, tag="normal", tag_f
 
 
 class AlwaysRetry(msgspec.Struct, frozen=True, kw_only=True, tag="always", tag_field="mode", rename="camel"):
-    """Retry every failure, without limit."""
+    """Retry every failure, without limit.
+
+    Attributes:
+        initial_delay_ms: Milliseconds before the second attempt.
+        max_delay_ms: Milliseconds between two attempts, at most.
+        jitter_ratio: How much of a delay is left to chance, from 0 to 1.
+    """
 
     initial_delay_ms: float
     max_delay_ms: float
@@ -152,7 +166,12 @@ class AdapterRegistry:
         return tuple(freeze({"id": route.provider, "name": route.name}) for route in self._routes.values())
 
     def swap(self, old: Sequence[Route], new: Sequence[Route]) -> None:
-        """Replace some routes by others in one step; the new ones go to the end."""
+        """Replace some routes by others in one step; the new ones go to the end.
+
+        Args:
+            old: The registration that goes, if there is one.
+            new: The registration that comes, if there is one.
+        """
         for route in old:
             del self._routes[route.provider]
         self._routes.update((route.provider, route) for route in new)
@@ -191,6 +210,13 @@ class Registration:
 
     def open(self, owner: Context, providers: Sequence[str]) -> None:
         """Take the first routes. All of them or, when one cannot be had, none.
+
+        Args:
+            owner: Whose end ends it.
+            providers: The routes.
+
+        Raises:
+            LlmError: A route is served already, or none is given.
 
         Spec:
             ADAPTER-REG-01, ADAPTER-REG-03

@@ -164,6 +164,10 @@ class BlockAssembler:
     def interrupted_message(self, *, provider: str, model: str) -> JsonObject | None:
         """Return the message of a response that was cut off: what of its text and reasoning had come.
 
+        Args:
+            provider: The route.
+            model: The model's id.
+
         Returns:
             The message, or none where nothing but blanks had come.
 

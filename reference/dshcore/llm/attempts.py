@@ -23,6 +23,9 @@ _NO_SOURCE: Final = freeze({})
 class Binding:
     """What a prepared call is bound to, whatever becomes of its route.
 
+    Attributes:
+        config: The effective configuration.
+
     Spec:
         CALL-BIND-01
     """
@@ -116,6 +119,9 @@ async def attempt(
         registry: Who serves which provider.
         request: The request, as the listeners of ``llm/stream`` left it.
         binding: For a prepared call, what it is bound to.
+
+    Returns:
+        The chunks of the response.
 
     Raises:
         Exception: What closing the adapter's iterator raised, when the consumer stopped early.

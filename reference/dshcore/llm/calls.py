@@ -62,7 +62,11 @@ class CallConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
     @classmethod
     def read(cls, config: Mapping[str, Json]) -> "CallConfig":
-        """Return the reading of a configuration in JSON; members that no configuration has are left out."""
+        """Return the reading of a configuration in JSON; members that no configuration has are left out.
+
+        Args:
+            config: The configuration as a log or a wire holds it.
+        """
         members: dict[str, Any] = {name: config[wire] for name, wire in _WIRE_NAMES.items() if wire in config}
         return cls(**members)
 
@@ -204,6 +208,10 @@ class GenerateOptions:
         self, *, config: CallConfig | None = None, messages: Sequence[JsonObject] | None = None
     ) -> "GenerateOptions":
         """Return another request with some parts replaced; it is frozen if this one is.
+
+        Args:
+            config: Another configuration.
+            messages: Another history.
 
         Spec:
             STREAM-DEFAULT-01, FREEZE-MARK-01

@@ -10,7 +10,11 @@ from dshcore.errors import DshError, error_chain, message_of
 from dshcore.json import Json, JsonObject, freeze, is_finite, is_object, is_text
 
 UNKNOWN_CODE: Final = "UNKNOWN"
+"""The code of a failure of which nothing is known."""
+
 ABORTED_CODE: Final = "ABORTED"
+"""The code of a failure because of an abort."""
+
 _NO_MESSAGE: Final = "LLM adapter failed"
 
 

@@ -63,6 +63,11 @@ def assistant_message(
 def tool_result_message(call_id: CallId, content: Sequence[Mapping[str, object]], *, is_error: bool) -> JsonObject:
     """Make the message that records what a tool call came to.
 
+    Args:
+        call_id: The id of the call.
+        content: What the model is told.
+        is_error: Whether the call failed.
+
     Spec:
         MSG-SRC-03, MSG-BLOCK-03
     """
@@ -75,6 +80,9 @@ def import_message(value: Mapping[str, object]) -> JsonObject:
 
     Args:
         value: The message. Members beyond the four are carried along.
+
+    Returns:
+        The message with an id of its own.
 
     Raises:
         MalformedMessage: One of the four members is missing or of another kind; the message names it.

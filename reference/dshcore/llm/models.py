@@ -41,6 +41,14 @@ class ResolvedModel:
 async def resolve_model(route: Route, model: str, signal: CancelSignal | None) -> ResolvedModel:
     """Ask the adapter of a route for one exact model.
 
+    Args:
+        signal: Asks for the resolution to stop.
+        model: The model's id.
+        route: Who serves it.
+
+    Returns:
+        What the adapter says about the model.
+
     Raises:
         LlmError: The answer is not what it may be; the code tells which part.
         Exception: What the adapter raised.
@@ -81,6 +89,9 @@ async def resolve_model(route: Route, model: str, signal: CancelSignal | None) -
 
 async def list_models(route: Route) -> tuple[JsonObject, ...]:
     """Ask the adapter of a route which models there are. The list is advisory.
+
+    Returns:
+        What is on offer.
 
     Raises:
         LlmError: ``INVALID_CATALOG``.

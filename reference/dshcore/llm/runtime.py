@@ -71,6 +71,9 @@ class LlmRuntime:
     async def models(self, provider: str) -> tuple[JsonObject, ...]:
         """Return which models an adapter offers; others can be called too.
 
+        Args:
+            provider: The route.
+
         Raises:
             LlmError: ``NO_ADAPTER`` or ``INVALID_CATALOG``.
             Exception: What the adapter raised.
@@ -85,6 +88,11 @@ class LlmRuntime:
 
     async def resolve(self, provider: str, model: str, signal: CancelSignal | None = None) -> ResolvedModel:
         """Return what an adapter says about one exact model.
+
+        Args:
+            provider: The route.
+            signal: Asks for the resolution to stop.
+            model: The model's id.
 
         Raises:
             LlmError: ``NO_ADAPTER``, or the code of the part that is wrong.
@@ -104,6 +112,9 @@ class LlmRuntime:
         Args:
             config: The call.
             signal: Handed to the adapter's look-up.
+
+        Returns:
+            The call, bound to what was looked up.
 
         Raises:
             LlmError: ``NO_ADAPTER``, ``UNSUPPORTED_REASONING_EFFORT``, or the code of wrong metadata.
@@ -137,7 +148,15 @@ class LlmRuntime:
         return self.dispatch(request, None)
 
     def dispatch(self, request: GenerateOptions, binding: Binding | None) -> AsyncIterator[JsonObject]:
-        """Dispatch a request, for a prepared call along what it is bound to."""
+        """Dispatch a request, for a prepared call along what it is bound to.
+
+        Args:
+            binding: What a prepared call is bound to, if it is one.
+            request: The request.
+
+        Returns:
+            The stream of its response.
+        """
         return self._ctx.waterfall(
             LLM_STREAM, request, lambda: attempt(self._registry, request, binding), to=self._ctx.receiver(LLM)
         )
@@ -190,6 +209,9 @@ class PreparedCall:
 
     def stream(self, request: GenerateOptions) -> AsyncIterator[JsonObject]:
         """Dispatch the request of this call, once. See `LlmRuntime.stream`.
+
+        Returns:
+            The stream of the response.
 
         Raises:
             LlmError: ``INVALID_PREPARED_CALL``: it was dispatched already, or the request's configuration is not the

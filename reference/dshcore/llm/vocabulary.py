@@ -19,25 +19,41 @@ class Block(Variant, frozen=True, tag_field="type"):
 
 
 class Text(Block, frozen=True, tag="text"):
-    """Text."""
+    """Text.
+
+    Attributes:
+        text: What it says.
+    """
 
     text: str
 
 
 class Reasoning(Block, frozen=True, tag="reasoning"):
-    """What the model thought on the way."""
+    """What the model thought on the way.
+
+    Attributes:
+        text: What it says.
+    """
 
     text: str
 
 
 class Image(Block, frozen=True, tag="image"):
-    """A picture that is kept elsewhere: ``{attachmentId, mediaType, bytes, width, height, name?}``."""
+    """A picture that is kept elsewhere: ``{attachmentId, mediaType, bytes, width, height, name?}``.
+
+    Attributes:
+        attachment: Where the picture is.
+    """
 
     attachment: JsonObject
 
 
 class ToolCall(Block, frozen=True, tag="tool-call"):
     """A call that the model asks for. ``arguments`` is its text, unparsed.
+
+    Attributes:
+        id: Correlates it with its result.
+        name: The tool.
 
     Spec:
         MSG-BLOCK-02
@@ -49,7 +65,12 @@ class ToolCall(Block, frozen=True, tag="tool-call"):
 
 
 class ToolResult(Block, frozen=True, tag="tool-result", rename="camel"):
-    """What a call came to."""
+    """What a call came to.
+
+    Attributes:
+        tool_call_id: The id of the call.
+        is_error: Whether the call failed.
+    """
 
     tool_call_id: str
     content: tuple[JsonObject, ...]
@@ -76,7 +97,11 @@ class FromPlugin(Source, frozen=True, tag="plugin"):
 
 
 class FromModel(Source, frozen=True, tag="model", rename="camel"):
-    """A model; ``replay_state`` is what its adapter wants back with this message, any JSON."""
+    """A model; ``replay_state`` is what its adapter wants back with this message, any JSON.
+
+    Attributes:
+        provider: The route.
+    """
 
     provider: str
     model: str
@@ -84,7 +109,11 @@ class FromModel(Source, frozen=True, tag="model", rename="camel"):
 
 
 class FromTool(Source, frozen=True, tag="tool", rename="camel"):
-    """A tool call."""
+    """A tool call.
+
+    Attributes:
+        call_id: The call that it belongs to.
+    """
 
     call_id: str
 

@@ -144,6 +144,10 @@ _links: Final[dict[int, _Link]] = {}
 def require_key(key: object, place: str) -> None:
     """Refuse nothing where a key has to stand.
 
+    Args:
+        place: Where it was given, for the error.
+        key: Anything.
+
     Raises:
         NoScopeKey: It is none.
     """

@@ -42,21 +42,38 @@ class Layers(Generic[L]):
         """Where something is being filed: such a layer stays, although it may be empty by now."""
 
     def peek(self, key: object | None) -> L | None:
-        """Answer the layer of exactly this scope, if it has one (LAYER-STORE-02)."""
+        """Answer the layer of exactly this scope, if it has one (LAYER-STORE-02).
+
+        Args:
+            key: The key of the scope.
+        """
         found = self._scoped.get(id(key))
         return None if found is None else found[1]
 
     def chain_layers(self, key: object | None) -> tuple[L, ...]:
-        """Answer the layers along the chain of a scope, the scope's own last."""
+        """Answer the layers along the chain of a scope, the scope's own last.
+
+        Args:
+            key: The key of the scope.
+        """
         overlays = (self.peek(scope) for scope in reversed(scope_chain_of(key)))
         return tuple(layer for layer in overlays if layer is not None)
 
     def visible(self, key: object | None) -> tuple[L, ...]:
-        """Answer the layers that a scope sees: the global one, then those of its chain, nearest last."""
+        """Answer the layers that a scope sees: the global one, then those of its chain, nearest last.
+
+        Args:
+            key: The key of the scope; none for nobody's.
+        """
         return (self.global_, *self.chain_layers(key))
 
     def merge(self, key: object | None, table: Callable[[L], NamedTable[T]]) -> dict[str, T]:
-        """Answer the entries that a scope sees, by name, in order; a snapshot (LAYER-MERGE-03)."""
+        """Answer the entries that a scope sees, by name, in order; a snapshot (LAYER-MERGE-03).
+
+        Args:
+            key: The key of the scope; none for nobody's.
+            table: Answers the table of a layer.
+        """
         merged: dict[str, T] = {}
         for layer in self.visible(key):
             merged.update(table(layer).items())  # a name that is there keeps its place (LAYER-MERGE-02)

@@ -74,7 +74,11 @@ def create_scope(
 
 
 def scope_of(ctx: Context) -> object | None:
-    """Answer the nearest tag of a context, if it is in a scope (SCOPE-TAG-01)."""
+    """Answer the nearest tag of a context, if it is in a scope (SCOPE-TAG-01).
+
+    Args:
+        ctx: The context.
+    """
     return ctx.scope
 
 
@@ -92,7 +96,14 @@ class Carrier:
         self._key: Final = key
 
     def admits(self, context: Context) -> bool:
-        """Admit what the base admits, if it is in no scope, in the key's or in one around it."""
+        """Admit what the base admits, if it is in no scope, in the key's or in one around it.
+
+        Args:
+            context: Where a listener is registered.
+
+        Returns:
+            Whether it hears of the event.
+        """
         if self._base is not None and not self._base.admits(context):  # SCOPE-EVT-05
             return False
         tag = context.scope
@@ -115,12 +126,20 @@ def scope_target(base: object, key: object | None) -> Carrier:
 
 
 def is_carrier(value: object) -> TypeGuard[Carrier]:
-    """Tell whether `scope_target` made it."""
+    """Tell whether `scope_target` made it.
+
+    Args:
+        value: Anything.
+    """
     return isinstance(value, Carrier)
 
 
 def carrier_key(value: object) -> object | None:
-    """Answer the key of a carrier; none for a carrier without one, and for everything else."""
+    """Answer the key of a carrier; none for a carrier without one, and for everything else.
+
+    Args:
+        value: Anything.
+    """
     return value._key if is_carrier(value) else None  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - of this module
 
 

@@ -90,6 +90,9 @@ class _Row(Generic[T]):
 class NamedTable(Generic[T]):
     """Entries under names, in the order of registration.
 
+    Attributes:
+        is_empty: Whether it has no row.
+
     Spec:
         LAYER-DUP-02, LAYER-ENTRY-02, LAYER-ITER-01, LAYER-ITER-02
     """
@@ -123,6 +126,9 @@ class NamedTable(Generic[T]):
     def insert(self, name: str, entry: T) -> Callable[[], None]:
         """Put an entry under a name that is free, and answer what takes exactly this one out again.
 
+        Returns:
+            Takes the row out again.
+
         Raises:
             ValueError: The name is taken; a registry refuses that in its own words before.
         """
@@ -144,6 +150,9 @@ class NamedTable(Generic[T]):
 
 class ListTable(Generic[T]):
     """Entries without names; equal ones count separately.
+
+    Attributes:
+        is_empty: Whether it has no row.
 
     Spec:
         LAYER-ENTRY-01, LAYER-ITER-01, LAYER-ITER-02

@@ -10,6 +10,7 @@ from dshcore.json import JsonObject, NotJson, freeze
 from dshcore.session.vocabulary import SessionError, is_count, shown
 
 FORMAT_VERSION: Final = 0
+"""The version of the format of headers and logs."""
 
 _COUNTS: Final = ("createdAt", "seedLength", "delegationDepth")
 _TEXTS: Final = ("parentSession", "agentPreset")

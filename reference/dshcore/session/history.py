@@ -64,6 +64,10 @@ class History:
         """Take note of an event that was placed on the surface.
 
         A replacement has the next view begin a new list, however many follow before it (DERIVE-PROJ-04).
+
+        Args:
+            place: The place in the log.
+            event: What was appended.
         """
         if place.replaces:
             self._stale = True

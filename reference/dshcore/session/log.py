@@ -41,6 +41,10 @@ class Publisher(Protocol):
     def admit(self, session: "Session", candidate: SessionEvent) -> Callable[[], None]:
         """Settle who hears of an event, and let the validators see it; what they raise refuses it.
 
+        Args:
+            session: The log.
+            candidate: What is to be appended.
+
         Returns:
             Publishes it, when it is committed; failures of listeners are contained.
         """
@@ -61,6 +65,7 @@ class Session:
         balanced: Whether the seed may leave no turn, step or tool call open (SEED-VAL-07). By default it may: it is
             kept as it is.
         now: Tells the time in epoch milliseconds.
+        id: Its identity.
 
     Raises:
         InvalidSeed: An event of the seed cannot stand where it stands.
@@ -237,6 +242,9 @@ class Session:
 
     def attach(self, publisher: Publisher) -> None:
         """Publish the events that follow through a store; the store's operation, when it enters the session.
+
+        Args:
+            publisher: Who admits and publishes what is appended.
 
         Raises:
             SessionError: The session is in a store already.

@@ -24,7 +24,12 @@ from dshcore.variants import OpenUnion, Variant
 
 
 class LoggedEvent(Variant, frozen=True, tag_field="type"):
-    """One event: where it stands, and when it was accepted. A variant adds its payload as ``data``."""
+    """One event: where it stands, and when it was accepted. A variant adds its payload as ``data``.
+
+    Attributes:
+        seq: Its place in the log.
+        time: When it was appended, in milliseconds.
+    """
 
     seq: int
     time: int
@@ -58,7 +63,12 @@ class Streamed(Step, frozen=True):
 
 
 class Answer(Step, frozen=True):
-    """A message of the model, and what it cost."""
+    """A message of the model, and what it cost.
+
+    Attributes:
+        usage: What it used, where that is known.
+        interrupted: Whether it was cut by an abort.
+    """
 
     message: JsonObject
     usage: JsonObject | UnsetType = UNSET
@@ -66,7 +76,12 @@ class Answer(Step, frozen=True):
 
 
 class Call(Step, frozen=True, rename="camel"):
-    """A tool call; ``arguments`` is the model's text."""
+    """A tool call; ``arguments`` is the model's text.
+
+    Attributes:
+        call_id: Correlates it with its result.
+        name: The tool.
+    """
 
     call_id: str
     name: str
@@ -74,7 +89,13 @@ class Call(Step, frozen=True, rename="camel"):
 
 
 class Result(Step, frozen=True):
-    """What a tool call came to."""
+    """What a tool call came to.
+
+    Attributes:
+        message: What the model is told.
+        error: Which error it was, where it is one with an identity.
+        meta: What readers are told besides.
+    """
 
     message: JsonObject
     error: JsonObject | UnsetType = UNSET
@@ -82,20 +103,33 @@ class Result(Step, frozen=True):
 
 
 class Todos(msgspec.Struct, frozen=True):
-    """The whole list of things to do."""
+    """The whole list of things to do.
+
+    Attributes:
+        todos: The whole list.
+    """
 
     todos: tuple[JsonObject, ...]
 
 
 class Header(msgspec.Struct, frozen=True):
-    """A request header, and why it is logged."""
+    """A request header, and why it is logged.
+
+    Attributes:
+        reason: Why it was logged anew.
+    """
 
     header: JsonObject
     reason: str
 
 
 class Context(msgspec.Struct, frozen=True, rename="camel"):
-    """The model in use and its window."""
+    """The model in use and its window.
+
+    Attributes:
+        provider: The route.
+        context_window: Tokens that the model takes.
+    """
 
     provider: str
     model: str
@@ -103,7 +137,15 @@ class Context(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Splice(msgspec.Struct, frozen=True, rename="camel"):
-    """A change of an inbox list."""
+    """A change of an inbox list.
+
+    Attributes:
+        target: The list.
+        start: Where it is changed.
+        inserted: What comes in.
+        removed_count: How many go.
+        outcome: What became of those.
+    """
 
     target: str
     start: int

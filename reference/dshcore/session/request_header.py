@@ -37,6 +37,10 @@ def header_equals(left: Mapping[str, Json], right: Mapping[str, Json]) -> bool:
     Unknown fields of `config` do not count; an absent stop list differs from an empty one, absent tools do not. Tools
     are compared by their text: a model reads the members of a schema in their order.
 
+    Args:
+        left: A header.
+        right: Another one.
+
     Spec:
         HEADER-REQ-03, HEADER-REQ-04
     """

@@ -46,6 +46,10 @@ def shape_problem(kind: str, data: Json) -> str | None:
 def retired_problem(kind: str, data: Json) -> str | None:
     """Tell whether an event belongs to the vocabulary of request headers that is no longer supported.
 
+    Args:
+        kind: The type of the event.
+        data: Its payload.
+
     Returns:
         The text that follows the event's name in the error; none when it is not retired.
 
@@ -63,6 +67,10 @@ def loadable(kind: str, data: Json) -> bool:
     """Tell whether a load would take this event's type, and its turn boundary, as they are.
 
     Triggers and the reasons of endings are open: of a kind that is foreign here, everything is taken.
+
+    Args:
+        data: The payload.
+        kind: The type of the event.
 
     Spec:
         LOG-APPEND-07, LOG-EVT-15, LOG-EVT-16, CHUNKROWS-DEC-03

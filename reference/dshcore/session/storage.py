@@ -32,14 +32,22 @@ class SessionPersistence(Protocol):
             session_id: Its id.
             signal: Aborted when nobody wants it any more. A result that comes all the same is released.
 
+        Returns:
+            The stored session, reserved for who asked.
+
         Raises:
             Exception: It is unknown, live, or cannot be loaded.
         """
         ...
 
     def list(self, signal: CancelSignal) -> Awaitable[Sequence[Mapping[str, Any]]]:
-        """Answer the headers of all stored sessions."""
+        """Answer the headers of all stored sessions.
+
+        Args:
+            signal: Asks for the listing to stop.
+        """
         ...
 
 
 SESSION_PERSISTENCE: Final = ServiceKey[SessionPersistence]("session-persistence")
+"""Where stored sessions are found."""

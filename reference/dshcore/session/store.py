@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import iscoroutinefunction
 from itertools import count
 from typing import Final, TypeAlias
 
@@ -60,6 +59,7 @@ class _Entry:
     announced: bool = False
     announcing: bool = False
     leaving: bool = False
+    left: "list[Callable[[], object]]" = field(default_factory=list["Callable[[], object]"])
 
 
 @dataclass(eq=False)
@@ -80,7 +80,11 @@ class SessionStore:
     _numbers: "count[int]" = field(default_factory=lambda: count(1), init=False)
 
     def get(self, session_id: str) -> Session | None:
-        """Answer the live session of an id (STORE-ID-03)."""
+        """Answer the live session of an id (STORE-ID-03).
+
+        Args:
+            session_id: The id.
+        """
         entry = self._entries.get(SessionId(session_id))
         return None if entry is None else entry.session
 
@@ -266,6 +270,24 @@ class SessionStore:
             if entry.leaving:
                 self._leave(entry)
 
+    def when_left(self, session_id: str, callback: Callable[[], object]) -> None:
+        """Have a callback called once the session that is live under an id has left, announced or not.
+
+        Args:
+            session_id: The id.
+            callback: Called without arguments.
+
+        Raises:
+            SessionNotLive: The id is free.
+
+        Spec:
+            CONF-START-05
+        """
+        entry = self._entries.get(SessionId(session_id))
+        if entry is None:
+            raise SessionNotLive(session_id)
+        entry.left.append(callback)
+
     def flush(self, session: Session) -> Awaitable[bool]:
         """Have everything durable that a session has logged: the listeners of `session/flush` see to it.
 
@@ -307,7 +329,7 @@ class SessionStore:
         Spec:
             LOG-APPEND-06
         """
-        if iscoroutinefunction(validator) or iscoroutinefunction(getattr(validator, "__call__", None)):  # noqa: B004
+        if eager.answers_coroutine(validator):
             raise TypeError(f"{abridged(validator)} is a coroutine function: validators of appends are synchronous")
 
         def admit(session: Session, candidate: SessionEvent) -> None:  # its own, so that one can be removed twice
@@ -324,6 +346,10 @@ class SessionStore:
 
     def admit(self, session: Session, candidate: SessionEvent) -> Callable[[], None]:
         """Settle who hears of an event that is about to be committed, and call the validators; the session's operation.
+
+        Args:
+            candidate: What is to be appended.
+            session: The log.
 
         Returns:
             Calls the listeners, when it is committed.
@@ -382,9 +408,12 @@ class SessionStore:
             session.detach()
             if entry.announced:
                 entry.via.emit(SESSION_DISPOSED, SessionDisposed(session), to=entry.to)
+            for callback in entry.left:
+                callback()
 
         if not entry.announcing:  # whoever announces comes here again
             session.when_unwound(leave)
 
 
 SESSIONS: Final = ServiceKey[SessionStore]("sessions")
+"""The live sessions of an application."""

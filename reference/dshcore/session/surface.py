@@ -87,11 +87,19 @@ class Surface:
         return place
 
     def shadowed_by(self, place: Placement) -> tuple[int, ...]:
-        """Answer the seqs that a placement takes off the surface, in its order."""
+        """Answer the seqs that a placement takes off the surface, in its order.
+
+        Args:
+            place: The place in the log.
+        """
         return tuple(event["seq"] for event in self._events[place.first : place.last + 1])
 
     def place(self, event: SessionEvent, place: Placement) -> None:
         """Put a checked event where `check` said; the surface may not have changed since.
+
+        Args:
+            place: The place in the log.
+            event: What was appended.
 
         Spec:
             SURF-OP-03, SURF-OP-04, SURF-OP-08, SURF-OP-09

@@ -71,6 +71,12 @@ def asked_calls(answer: Json) -> Iterator[str]:
 
     A block whose id is no non-empty text asks for nothing: no result could name it (SEED-MSG-03). The core writes none
     (ASM-OPEN-02), but logs of others may hold one.
+
+    Args:
+        answer: The message of an answer.
+
+    Returns:
+        Its calls, in the order of the model.
     """
     content = member(answer, "message", "content")
     for block in content if is_array(content) else ():

@@ -24,9 +24,13 @@ from dshcore.system_prompt.tool_order import ToolProvider, check_order, collect,
 T = TypeVar("T")
 
 TextProvider: TypeAlias = Callable[[AssembleContext], str]
+"""Answers a text for one prompt."""
+
 VariableProvider: TypeAlias = Callable[[AssembleContext], str | None]
+"""Answers a value for one prompt, or that there is none."""
 
 IDENTITY: Final = "You are an AI agent powered by DeepSeek Harness."
+"""The first section, unless a deployment leaves it out."""
 
 _Kind: TypeAlias = Literal["section", "context", "variable"]
 
@@ -126,6 +130,9 @@ class SystemPrompt:
             text: Its text, or what answers it for each prompt.
             complete: Whether it is the whole system text.
 
+        Returns:
+            Takes it back.
+
         Raises:
             InvalidContribution: The order is no finite number, or the text neither a text nor a provider of one.
             DuplicateContribution: The name is taken.
@@ -147,6 +154,9 @@ class SystemPrompt:
             order: Where it stands; equal ones in the order of registration.
             text: Its text, or what answers it for each prompt.
 
+        Returns:
+            Takes it back.
+
         Raises:
             InvalidContribution: The order is no finite number, or the text neither a text nor a provider of one.
             DuplicateContribution: The name is taken.
@@ -166,6 +176,9 @@ class SystemPrompt:
             owner: Whose contribution it is.
             name: What they refer to it by, once per layer; the nearest layer counts.
             provider: Answers its value for each prompt; none where it has none.
+
+        Returns:
+            Takes it back.
 
         Raises:
             InvalidContribution: No variable can have this name, or the provider is none.
@@ -190,6 +203,9 @@ class SystemPrompt:
             owner: Whose contribution it is.
             provider: Answers, for each prompt, which tools are on offer.
 
+        Returns:
+            Takes it back.
+
         Raises:
             InvalidContribution: The provider is none.
             InactiveContext: The owner is inactive.
@@ -205,6 +221,9 @@ class SystemPrompt:
 
         Args:
             owner: Whose wish it is.
+
+        Returns:
+            Takes it back.
 
         Raises:
             InactiveContext: The owner is inactive.

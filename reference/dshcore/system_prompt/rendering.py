@@ -8,6 +8,7 @@ from dshcore.system_prompt.assembly import Assembly, PromptText
 from dshcore.system_prompt.errors import UnrenderablePrompt
 
 VARIABLE_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+"""What the name of a variable looks like."""
 
 _GROUP: Final = re.compile(r"\{\{([^{}]*)\}\}")
 _EXCERPT: Final = 16  # UTF-16 code units
@@ -17,6 +18,12 @@ _Kind: TypeAlias = Literal["section", "context"]
 
 def render_system(assembly: Assembly) -> str:
     """Return the system text; empty where no section has any.
+
+    Args:
+        assembly: What was assembled.
+
+    Returns:
+        The text.
 
     Raises:
         UnrenderablePrompt: A section refers to what is no variable, or has no value.
@@ -29,6 +36,12 @@ def render_system(assembly: Assembly) -> str:
 
 def render_contexts(assembly: Assembly) -> tuple[PromptText, ...]:
     """Return the contexts that have a text, with that text.
+
+    Args:
+        assembly: What was assembled.
+
+    Returns:
+        The text; none where there is none.
 
     Raises:
         UnrenderablePrompt: A context refers to what is no variable, or has no value.

@@ -17,7 +17,10 @@ PLUGIN: Final = "@deepseek-ai/dsh-system-prompt"
 """Who speaks in a snapshot, as its source tells."""
 
 SNAPSHOT: Final = "Current runtime context. This snapshot supersedes earlier runtime-context snapshots."
+"""The source of a message that holds runtime contexts."""
+
 CLEARED: Final = "Current runtime context: none. Earlier runtime-context snapshots no longer apply."
+"""The text of a snapshot where there is no runtime context any more."""
 
 
 class SnapshotProjection:

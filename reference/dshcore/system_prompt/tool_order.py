@@ -60,6 +60,9 @@ def offer_of(provider: ToolProvider, context: AssembleContext) -> ToolOffer:
         provider: Is asked.
         context: For whom the prompt is.
 
+    Returns:
+        What it offers.
+
     Raises:
         InvalidContribution: It answers no offer, or one of a tool that lacks what a prompt says of it.
         Exception: What the provider raised.
@@ -112,7 +115,11 @@ def collect(offers: Sequence[ToolOffer], order: Sequence[str] | None) -> list[Js
 
 
 def code_units(name: str) -> bytes:
-    """Return what names are sorted by: their UTF-16 code units."""
+    """Return what names are sorted by: their UTF-16 code units.
+
+    Args:
+        name: The name.
+    """
     return name.encode("utf-16-be", "surrogatepass")
 
 

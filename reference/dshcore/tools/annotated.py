@@ -79,7 +79,12 @@ def read_signature(function: Function) -> Signature:
 
 
 def body_of(function: Function, signature: Signature) -> Callable[[Json, ToolRun], Awaitable[object]]:
-    """Make the body of a tool: it calls the function with the arguments that have a parameter, and with the run."""
+    """Make the body of a tool: it calls the function with the arguments that have a parameter, and with the run.
+
+    Args:
+        signature: What was read off the function.
+        function: The function.
+    """
 
     def execute(arguments: Json, run: ToolRun) -> Awaitable[object]:
         given = cast("Mapping[str, Json]", arguments)  # validated: an object

@@ -39,7 +39,11 @@ class Approval(Protocol):
     """Asks whoever may decide."""
 
     def request(self, request: ApprovalRequest, /) -> Awaitable[ApprovalOutcome]:
-        """Answer what was decided."""
+        """Answer what was decided.
+
+        Args:
+            request: What is asked.
+        """
         ...
 
 
@@ -49,6 +53,10 @@ APPROVAL: Final = ServiceKey[Approval]("approval")
 
 def denial_after(outcome: object, tool_name: str) -> str | None:
     """Answer why a call may not go on after a request; none where it was granted.
+
+    Args:
+        tool_name: The tool.
+        outcome: What was decided.
 
     Raises:
         TypeError: The service answered something else than an outcome.

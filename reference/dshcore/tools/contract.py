@@ -14,6 +14,13 @@ from dshcore.tools.results import text_of
 def canonical_of(definition: ToolDefinition, value: object) -> Json:
     """Return a value as it stands at this moment, if it keeps the contract of its tool.
 
+    Args:
+        definition: The tool.
+        value: What the body answered.
+
+    Returns:
+        The value as it counts from now on, frozen.
+
     Raises:
         ToolOutputError: It is no lossless JSON, or does not fit the schema.
 
@@ -41,6 +48,9 @@ def made_by(definition: ToolDefinition, part: str, make: Callable[[], object]) -
         definition: The tool.
         part: The part, as violations name it.
         make: Calls it.
+
+    Returns:
+        What was made, frozen.
 
     Raises:
         ToolOutputError: It failed, or made what is no lossless JSON.

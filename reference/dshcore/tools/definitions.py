@@ -15,6 +15,7 @@ from dshcore.tools.results import Content, ToolResult
 from dshcore.tools.views import CallView, ResultView
 
 RESERVED_NAME: Final = "run_code"
+"""The name that no tool may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

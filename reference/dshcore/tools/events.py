@@ -27,12 +27,17 @@ class Deny:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Let somebody approve the call first."""
+    """Let somebody approve the call first.
+
+    Attributes:
+        reason: Why somebody is asked.
+    """
 
     reason: str | None = None
 
 
 PreExecuteDecision: TypeAlias = Allow | Deny | Ask
+"""What policy decides about a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,18 +57,28 @@ class Accept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Withhold the result: the model sees the feedback instead, as a failure."""
+    """Withhold the result: the model sees the feedback instead, as a failure.
+
+    Attributes:
+        additional_contexts: Messages for the agent's next step.
+    """
 
     feedback: Content
     additional_contexts: Sequence[Mapping[str, Json]] = ()
 
 
 PostExecuteDecision: TypeAlias = Accept | Block
+"""What policy decides about a result."""
 
 
 @dataclass(frozen=True)  # with slots, assigning to what is no field would fail over the dataclass's own machinery
 class ToolOutcome:
-    """A call and what it came to."""
+    """A call and what it came to.
+
+    Attributes:
+        execution: The call.
+        result: What it came to.
+    """
 
     execution: ToolExecution
     result: ToolResult
@@ -82,6 +97,29 @@ TOOLS_CHANGE: Final = Emit[None]("tools/change", scoped=False)  # TOOL-CHANGE-02
 # Listeners of these nest and may keep the inner ones out, and who listens is fixed when a dispatch starts
 # (PIPE-ORDER-05, PIPE-ORDER-07); they hear of the calls of their own scope, or of all (PIPE-ORDER-06).
 TOOLS_PRE_EXECUTE: Final = Waterfall[ToolExecution, Awaitable[PreExecuteDecision]]("tools/pre-execute")
+"""Policy: whether a call may go on, may not, or somebody is asked. `next()` allows it.
+
+Spec:
+    PIPE-PRE-01, PIPE-PRE-04, PIPE-ORDER-01
+"""
+
 TOOLS_EXECUTE: Final = Waterfall[ToolExecution, Awaitable[ToolResult]]("tools/execute")
+"""Around the body: `next()` runs it and always answers a result. A listener may answer its own, or call again.
+
+Spec:
+    PIPE-AROUND-01, PIPE-AROUND-02, PIPE-AROUND-03
+"""
+
 TOOLS_POST_EXECUTE: Final = Waterfall[ToolOutcome, Awaitable[PostExecuteDecision]]("tools/post-execute")
+"""Policy on the result: accept it, in other words perhaps, or block it. `next()` accepts.
+
+Spec:
+    PIPE-POST-01, PIPE-POST-02, PIPE-POST-03, PIPE-POST-04
+"""
+
 TOOLS_RESULT: Final = Emit[ToolOutcome]("tools/result", contained=True, report=_REPORT)
+"""A call has its final result, which nobody changes any more.
+
+Spec:
+    PIPE-RESULT-01
+"""

@@ -17,7 +17,15 @@ class Executes(Protocol):
     """Executes calls: the registry of tools."""
 
     def execute(self, call: "ToolCallRequest", scope: object | None = None) -> Awaitable[ToolResult]:
-        """Call a tool; see `ToolRegistry.execute`."""
+        """Call a tool; see `ToolRegistry.execute`.
+
+        Args:
+            call: What to execute.
+            scope: For whom.
+
+        Returns:
+            The result, when it is awaited.
+        """
         ...
 
 
@@ -71,6 +79,8 @@ class ToolExecution:
         token: Stands for this execution, in all its stages and in no other.
         scope: For whom the call is made.
         signal: Asks for the call to stop.
+        name: The tool.
+        parent: The execution that makes this call, if one does.
 
     Spec:
         PIPE-ID-01, PIPE-ID-02, PIPE-ID-03
@@ -205,6 +215,9 @@ class ToolRun(ToolExecution):
             name: The tool.
             arguments: Any JSON.
             call_id: Tells it from the other calls of this body.
+
+        Returns:
+            The call, to be executed.
 
         Spec:
             PIPE-NEST-01

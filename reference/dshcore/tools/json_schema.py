@@ -11,7 +11,10 @@ from dshcore.tools.errors import JsonSchemaError
 from dshcore.tools.walking import Circular, inside, walk
 
 ANNOTATIONS: Final = ("description", "title", "default", "examples")
+"""The keywords that say something about a schema and constrain nothing."""
+
 SCALARS: Final = frozenset({"string", "number", "integer", "boolean", "null"})
+"""The types whose values have no parts."""
 
 _TYPES: Final = ("object", "array", "string", "number", "integer", "boolean", "null")
 _FITTING: Final[Mapping[str, frozenset[str]]] = {

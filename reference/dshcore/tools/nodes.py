@@ -8,7 +8,19 @@ from dshcore.tools.json_schema import violations_of
 
 
 class Node(TypedDict, total=False):
-    """A node: a `type` with what confines it, or `oneOf` (SCHEMA-NODE-01, SCHEMA-NODE-07)."""
+    """A node: a `type` with what confines it, or `oneOf` (SCHEMA-NODE-01, SCHEMA-NODE-07).
+
+    Attributes:
+        type: Which kind of value it stands for.
+        enum: The values that alone there are.
+        items: What the items of an array are.
+        properties: What the members of an object are.
+        additionalProperties: Whether an object may have others.
+        oneOf: The branches, of which exactly one fits.
+        description: What the model is told.
+        default: What the model is told of leaving it out.
+        required: Whether the member has to be there.
+    """
 
     type: str
     enum: Sequence[Json]
@@ -27,7 +39,12 @@ _SAMPLES: Final[Sequence[Json]] = (None, False, 0, "", ())
 
 
 def common_value(one: Node, other: Node) -> tuple[Json, ...]:
-    """Answer a value that is of both nodes, or nothing if there is none."""
+    """Answer a value that is of both nodes, or nothing if there is none.
+
+    Args:
+        one: A node.
+        other: Another one.
+    """
     for this, that in ((one, other), (other, one)):
         if "oneOf" in this:
             common = (common_value(branch, that) for branch in this["oneOf"])

@@ -70,6 +70,10 @@ async def _denial_unless_approved(
 def guard_denial(guards: Iterable[Guard], execution: ToolExecution) -> ToolFailure | None:
     """Answer what a call comes to where a guard denies it: the first reason counts, an empty one too.
 
+    Args:
+        guards: Are asked one after another.
+        execution: The call.
+
     Raises:
         TypeError: A guard answered something else than a reason or nothing.
         Exception: What a guard raised.

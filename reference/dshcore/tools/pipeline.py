@@ -66,7 +66,12 @@ class Tools(Protocol):
     """Where the pipeline looks tools up."""
 
     def get(self, name: str, scope: object | None = None) -> ToolDefinition | None:
-        """Answer the definition that a scope resolves now."""
+        """Answer the definition that a scope resolves now.
+
+        Args:
+            name: The tool.
+            scope: For whom.
+        """
         ...
 
     def guards(self, scope: object | None = None) -> Iterator[Guard]:
@@ -87,6 +92,7 @@ class PendingCall:
         call: What was asked for.
         scope: For whom.
         to: Who hears of it.
+        execution: The call as every stage sees it.
 
     Spec:
         PIPE-ORDER-01, PIPE-ORDER-02, PIPE-ORDER-03, PIPE-ORDER-04, PIPE-ORDER-08, PIPE-ARGS-01, PIPE-ARGS-02,
@@ -128,6 +134,9 @@ class PendingCall:
 
     async def run(self) -> ToolResult:
         """Pass all parts; answer the result.
+
+        Returns:
+            The result.
 
         Cancellation:
             As in the part that is being passed.
@@ -284,6 +293,9 @@ class PendingCall:
 
     async def finish(self) -> ToolResult:
         """Ask the policy about the result, let the tool finalize its content, tell the observers; answer it.
+
+        Returns:
+            The result.
 
         Cancellation:
             Delivered to the listener that is being awaited; the call then has no result, and nobody is told.

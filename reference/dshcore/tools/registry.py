@@ -149,6 +149,14 @@ class ToolRegistry:
     def present_call(self, name: str, arguments: Json, scope: object | None = None) -> CallView:
         """Show a call to people: as the tool that the scope resolves does, else generically.
 
+        Args:
+            name: The tool.
+            arguments: Those of the call.
+            scope: For whom.
+
+        Returns:
+            The view; none where there is none.
+
         Spec:
             PRESENT-CALL-01, PRESENT-CALL-03
         """
@@ -167,6 +175,9 @@ class ToolRegistry:
             arguments: Those of the call.
             logged: The result as `logged_result` reads it.
             scope: Who looks.
+
+        Returns:
+            The view; none where there is none.
 
         Spec:
             PRESENT-CALL-01, PRESENT-CALL-03
@@ -201,6 +212,10 @@ class ToolRegistry:
 
     def mode(self, call: ToolCallRequest, scope: object | None = None) -> Mode:
         """Answer whether a call may overlap others; computed anew each time.
+
+        Args:
+            scope: For whom.
+            call: What is to be executed.
 
         Spec:
             MODE-CLASS-01, MODE-CLASS-03, MODE-CLASS-04
@@ -239,7 +254,15 @@ class ToolRegistry:
         return self.open(call, scope).run()
 
     def open(self, call: ToolCallRequest, scope: object | None = None) -> PendingCall:
-        """Begin a call whose parts are passed one by one, as `execute` does in a row (PIPE-ORDER-08)."""
+        """Begin a call whose parts are passed one by one, as `execute` does in a row (PIPE-ORDER-08).
+
+        Args:
+            call: What to execute.
+            scope: For whom.
+
+        Returns:
+            The call, nothing of which has run.
+        """
         return PendingCall(self, self._ctx, call, scope, scope_target(self._ctx.receiver(TOOLS), scope))
 
     def _schema_of(self, definition: ToolDefinition) -> JsonObject:

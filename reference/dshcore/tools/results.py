@@ -20,7 +20,12 @@ Content: TypeAlias = Sequence[Mapping[str, Json]]
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """The identity of a coded failure."""
+    """The identity of a coded failure.
+
+    Attributes:
+        name: The class of the error.
+        code: Its code.
+    """
 
     name: str
     code: str
@@ -28,7 +33,12 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True)
 class ErrorFacts:
-    """What went wrong: a text, and an identity where the failure has one."""
+    """What went wrong: a text, and an identity where the failure has one.
+
+    Attributes:
+        message: What the model is told.
+        info: Which error it is, where it has an identity.
+    """
 
     message: str
     info: ErrorInfo | None = None
@@ -84,11 +94,19 @@ ToolResult: TypeAlias = ToolSuccess | ToolFailure
 """The one final result of a call."""
 
 LOSSY_RESULT: Final = "tool result must be losslessly JSON-serializable"
+"""What is said of content that is no lossless JSON."""
+
 LOSSY_ARGUMENTS: Final = "tool execution arguments must be losslessly JSON-serializable"
+"""What is said of arguments that are no lossless JSON."""
 
 
 def phrased(message: str, info: ErrorInfo | None = None) -> ToolFailure:
-    """Make a failure whose content is its message, as the registry phrases them (RESULT-TEXT-01)."""
+    """Make a failure whose content is its message, as the registry phrases them (RESULT-TEXT-01).
+
+    Args:
+        info: Which error it is.
+        message: What the model is told.
+    """
     return ToolFailure(
         error=ErrorFacts(message, info), content=(freeze({"type": "text", "text": f"Error: {message}"}),)
     )
@@ -133,6 +151,9 @@ def checked_context(message: object) -> Mapping[str, Json]:
 
     What is no lossless JSON comes back as it is, for it is the result that cannot be frozen then (PIPE-FINAL-03).
 
+    Returns:
+        The message, frozen.
+
     Raises:
         MalformedMessage: It is no identified user message.
 
@@ -156,6 +177,9 @@ def checked_contexts(messages: object, giver: str) -> tuple[Mapping[str, Json], 
     Args:
         messages: What it gives.
         giver: Who it is, for the error.
+
+    Returns:
+        The messages, frozen.
 
     Raises:
         TypeError: They are no list.

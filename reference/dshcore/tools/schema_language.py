@@ -23,6 +23,12 @@ _VOCABULARY: Final[Mapping[str, tuple[str, ...]]] = {
 def compile_value(spec: object) -> JsonObject:
     """Return the schema that a node of the language comes to.
 
+    Args:
+        spec: The specification.
+
+    Returns:
+        The JSON Schema.
+
     Raises:
         JsonSchemaError: The first thing that is wrong with the node; if nothing is, all that is wrong with its values.
 
@@ -34,6 +40,12 @@ def compile_value(spec: object) -> JsonObject:
 
 def compile_parameters(spec: object) -> JsonObject:
     """Return the schema that a map of parameters comes to: an object with no word on openness.
+
+    Args:
+        spec: The specification.
+
+    Returns:
+        The JSON Schema of an object.
 
     Raises:
         JsonSchemaError: As `compile_value`.

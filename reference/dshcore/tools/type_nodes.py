@@ -86,16 +86,34 @@ class Place:
     around: tuple[type, ...] = ()
 
     def below(self, step: str) -> "Place":
-        """Answer a place inside of this one."""
+        """Answer a place inside of this one.
+
+        Args:
+            step: What leads to the part.
+        """
         return replace(self, path=f"{self.path}.{step}")
 
     def refuse(self, problem: str) -> NoReturn:
-        """Raise what tells that nothing can be made of the annotation here."""
+        """Raise what tells that nothing can be made of the annotation here.
+
+        Args:
+            problem: What is wrong.
+
+        Raises:
+            InvalidTool: Always.
+        """
         raise InvalidTool(f"define_tool({self.tool}): {self.path} {problem}")
 
 
 def hints_of(annotated: object, place: Place) -> Mapping[str, object]:
     """Evaluate the annotations of a function or a record.
+
+    Args:
+        annotated: What has annotations.
+        place: Where it is, for the error.
+
+    Returns:
+        The evaluated annotations, by name.
 
     Raises:
         InvalidTool: One of them cannot be.
@@ -109,12 +127,20 @@ def hints_of(annotated: object, place: Place) -> Mapping[str, object]:
 
 
 def undescribed(hint: object) -> object:
-    """Answer a type without what `Annotated` says of it."""
+    """Answer a type without what `Annotated` says of it.
+
+    Args:
+        hint: An annotation.
+    """
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 def shown(hint: object) -> str:
-    """Answer how a type is written, for errors."""
+    """Answer how a type is written, for errors.
+
+    Args:
+        hint: An annotation.
+    """
     if isinstance(hint, type | types.FunctionType) and not get_args(hint):
         return "None" if hint is type(None) else hint.__name__
     return str(hint).replace("typing.", "").replace("collections.abc.", "")
@@ -122,6 +148,13 @@ def shown(hint: object) -> str:
 
 def node_of(hint: object, place: Place) -> Node:
     """Return the node that a type comes to.
+
+    Args:
+        hint: An annotation.
+        place: Where it is, for the error.
+
+    Returns:
+        What it is in the schema language.
 
     Raises:
         InvalidTool: The schema language cannot say it; the error names the place and what to write there.

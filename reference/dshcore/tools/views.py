@@ -10,10 +10,20 @@ from typing import Literal, TypeAlias, TypedDict
 from dshcore.json import Json, JsonObject, freeze
 
 CallKind: TypeAlias = Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "other"]
+"""What kind of work a call is, for who shows it."""
 
 
 class GenericCall(TypedDict, total=False):
-    """A call by its title, and whatever else there is to say; `kind` is `other` unless it says so."""
+    """A call by its title, and whatever else there is to say; `kind` is `other` unless it says so.
+
+    Attributes:
+        card: The layout.
+        title: What is shown first.
+        kind: What kind of work it is.
+        rawInput: The arguments as they are.
+        content: Blocks to show.
+        locations: The places in files that it is about.
+    """
 
     card: Literal["generic"]
     title: str
@@ -24,7 +34,14 @@ class GenericCall(TypedDict, total=False):
 
 
 class TerminalCall(TypedDict, total=False):
-    """A command that is run."""
+    """A command that is run.
+
+    Attributes:
+        card: The layout.
+        title: The command.
+        description: What it is for.
+        cwd: Where it is run.
+    """
 
     card: Literal["terminal"]
     title: str
@@ -33,7 +50,14 @@ class TerminalCall(TypedDict, total=False):
 
 
 class DiffCall(TypedDict, total=False):
-    """Changes that are made."""
+    """Changes that are made.
+
+    Attributes:
+        card: The layout.
+        title: What is shown first.
+        diffs: The changes, file by file.
+        locations: The places in files that it is about.
+    """
 
     card: Literal["diff"]
     title: str
@@ -42,7 +66,13 @@ class DiffCall(TypedDict, total=False):
 
 
 class GenericResult(TypedDict, total=False):
-    """A result by its content."""
+    """A result by its content.
+
+    Attributes:
+        card: The layout.
+        title: What is shown first.
+        content: Blocks to show.
+    """
 
     card: Literal["generic"]
     title: str
@@ -50,7 +80,15 @@ class GenericResult(TypedDict, total=False):
 
 
 class TerminalResult(TypedDict, total=False):
-    """What a command printed, and its exit code or the signal that ended it."""
+    """What a command printed, and its exit code or the signal that ended it.
+
+    Attributes:
+        card: The layout.
+        title: The command.
+        output: What was printed.
+        exitCode: How the command ended.
+        signal: The signal that ended it.
+    """
 
     card: Literal["terminal"]
     title: str
@@ -60,7 +98,13 @@ class TerminalResult(TypedDict, total=False):
 
 
 class DiffResult(TypedDict, total=False):
-    """Changes that were made."""
+    """Changes that were made.
+
+    Attributes:
+        card: The layout.
+        title: What is shown first.
+        diffs: The changes, file by file.
+    """
 
     card: Literal["diff"]
     title: str
@@ -68,7 +112,15 @@ class DiffResult(TypedDict, total=False):
 
 
 class SearchResult(TypedDict, total=False):
-    """What was found: matches in `files`, or `paths`."""
+    """What was found: matches in `files`, or `paths`.
+
+    Attributes:
+        card: The layout.
+        shape: What the hits are.
+        title: What is shown first.
+        truncated: Whether there are more than are shown.
+        total: How many there are.
+    """
 
     card: Literal["search"]
     shape: Literal["matches", "paths"]
@@ -80,7 +132,18 @@ class SearchResult(TypedDict, total=False):
 
 
 class ReadResult(TypedDict, total=False):
-    """Lines of a file."""
+    """Lines of a file.
+
+    Attributes:
+        card: The layout.
+        title: What is shown first.
+        path: The file.
+        offset: The number of the first line.
+        lines: How many lines were read.
+        totalLines: How many lines the file has.
+        lang: The language of the text, for colours.
+        content: The text.
+    """
 
     card: Literal["read"]
     title: str
@@ -93,7 +156,18 @@ class ReadResult(TypedDict, total=False):
 
 
 class WebResult(TypedDict, total=False):
-    """What a search of the web found, or what was fetched from it."""
+    """What a search of the web found, or what was fetched from it.
+
+    Attributes:
+        card: The layout.
+        kind: Whether it was a search or a page.
+        title: What is shown first.
+        sources: Where it was found.
+        answer: What was made of it.
+        url: The page.
+        statusCode: How the server answered.
+        truncated: Whether there is more than is shown.
+    """
 
     card: Literal["web"]
     kind: Literal["search", "fetch"]
@@ -117,7 +191,12 @@ def generic_call(name: str, arguments: Json) -> GenericCall:
 
 
 def generic_result(name: str, logged: Mapping[str, Json]) -> GenericResult:
-    """Make the view of a logged result that no tool presents (PRESENT-CALL-03)."""
+    """Make the view of a logged result that no tool presents (PRESENT-CALL-03).
+
+    Args:
+        name: The tool.
+        logged: The result as it was logged.
+    """
     return {"card": "generic", "title": name, "content": logged["content"]}
 
 

@@ -40,7 +40,13 @@ class Restriction:
 
 @dataclass(slots=True)
 class ToolLayer:
-    """What one scope, or everybody, has registered."""
+    """What one scope, or everybody, has registered.
+
+    Attributes:
+        tools: The definitions, by name.
+        restrictions: What may be inherited.
+        guards: What stops calls.
+    """
 
     tools: NamedTable[ToolDefinition] = field(default_factory=NamedTable[ToolDefinition])
     restrictions: ListTable[Restriction] = field(default_factory=ListTable[Restriction])
@@ -52,10 +58,16 @@ class ToolLayer:
 
 
 ToolLayers: TypeAlias = Layers[ToolLayer]
+"""The tools of an application, by scope."""
 
 
 def resolve(layers: ToolLayers, name: str, scope: object | None) -> ToolDefinition | None:
     """Answer the definition that a scope resolves a name to now, if any.
+
+    Args:
+        layers: The tools of the application.
+        name: The tool.
+        scope: For whom.
 
     Spec:
         TOOL-SCOPE-01, TOOL-SCOPE-02, TOOL-SCOPE-03, RESTRICT-SET-03, RESTRICT-SET-05, RESTRICT-CHAIN-01,
@@ -78,6 +90,10 @@ def listed(layers: ToolLayers, scope: object | None) -> Iterable[ToolDefinition]
     Inherited ones come first, from the farthest layer inwards. An own one takes the place of an inherited one of its
     name, or stands behind them where there is none to be seen.
 
+    Args:
+        layers: The tools of the application.
+        scope: For whom.
+
     Spec:
         TOOL-LIST-02, RESTRICT-SET-02, RESTRICT-SET-03, RESTRICT-SET-05, RESTRICT-CHAIN-01, RESTRICT-CHAIN-02
     """
@@ -94,7 +110,12 @@ def listed(layers: ToolLayers, scope: object | None) -> Iterable[ToolDefinition]
 
 
 def known_names(layers: ToolLayers, scope: object | None) -> AbstractSet[str]:
-    """Answer every name that a scope inherits or has, hidden ones included (TOOL-LIST-04)."""
+    """Answer every name that a scope inherits or has, hidden ones included (TOOL-LIST-04).
+
+    Args:
+        layers: The tools of the application.
+        scope: For whom.
+    """
     own = layers.peek(scope)
     return _inherited(layers, scope).keys() | (set[str]() if own is None else set(own.tools))
 
@@ -103,6 +124,12 @@ def read_restriction(
     layers: ToolLayers, scope: object | None, allow: Collection[str] | None, deny: Collection[str] | None
 ) -> Restriction:
     """Make a restriction for a scope.
+
+    Args:
+        layers: The tools of the application.
+        allow: The names that alone may be inherited.
+        deny: The names that may not be inherited.
+        scope: Who is to inherit less.
 
     Raises:
         InvalidRestriction: There is no scope, or neither list, or what is no list; a name is reserved, or none that
@@ -140,6 +167,13 @@ def read_restriction(
 
 def guards_around(layers: ToolLayers, scope: object | None) -> Iterator[Guard]:
     """Walk the guards of a call, live: the global ones, then those of its chain from the farthest scope inwards.
+
+    Args:
+        layers: The tools of the application.
+        scope: For whom.
+
+    Returns:
+        The guards.
 
     Spec:
         PIPE-GUARD-01, PIPE-GUARD-04, PIPE-GUARD-05

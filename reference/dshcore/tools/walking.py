@@ -17,6 +17,9 @@ def walk(outermost: Generator[Any, Any, T]) -> T:
     Args:
         outermost: Yields further walks, is sent what each returned, and returns a value of its own.
 
+    Returns:
+        What the walk comes to.
+
     Raises:
         Exception: What one of them raised.
     """
@@ -46,6 +49,9 @@ def inside(container: object, around: set[int]) -> Generator[None, None, None]:
     Args:
         container: The container.
         around: The identities of those that it stands in; the container's own is among them meanwhile.
+
+    Returns:
+        What the inner walk comes to.
 
     Raises:
         Circular: It is one of them.

@@ -7,6 +7,7 @@ import pytest
 from typeguard import suppress_type_checks
 
 from dshconform.contracts import turn_commands as write
+from dshconform.contracts.inbox import InboxModel
 from dshconform.contracts.inbox_commands import burst, cancel, end, fail, followup, steer, text
 from dshconform.contracts.machine import MachineCheck
 from dshconform.contracts.model import CommandError
@@ -27,6 +28,8 @@ from tests.conformance.machines import (
 )
 
 CHECK = MachineCheck(TurnModel, commands=4)
+TWO_WHOLE_STEPS = {"ceiling-is-forgotten"}
+"""Faults that show after two whole steps, in which every hook has to be answered; another machine has no hooks."""
 
 
 def applied(*commands: JsonMap) -> tuple[TurnModel, Step]:
@@ -83,7 +86,9 @@ def test_the_reference_itself_has_no_fault(link: Link) -> None:
 @pytest.mark.parametrize("fault", TURN_FAULTS, ids=lambda fault: fault.id)
 def test_a_fault_is_found_by_the_clause_that_it_violates(fault: Fault, link: Link) -> None:
     """One failure at least blames that clause; it is minimised, and its document shows it again."""
-    assert_finds(CHECK, fault, link, commands=12)
+    assert_finds(CHECK, fault, link, commands=11 if fault.id in TWO_WHOLE_STEPS else 8)
+    if fault.id in TWO_WHOLE_STEPS:
+        assert_finds(MachineCheck(InboxModel, commands=4), fault, link, commands=8)
 
 
 # ---------------------------------------------------------------------- what is chosen
@@ -197,6 +202,9 @@ def test_simpler_commands() -> None:
     assert model.simpler(write.throw("deciding", "caused")) == [write.throw("deciding")]
     assert model.simpler(write.throw("deciding")) == []
     assert model.simpler(fail()) == [end()]
+    assert model.simpler(write.answer("requesting", write.BY_NEXT)) == [write.SEND]
+    assert model.simpler(write.answer("recovering", write.BY_NEXT)) == [write.GIVE_UP]
+    assert model.simpler(write.answer("deciding", write.BY_NEXT)) == [write.enter("entered")]
 
 
 def test_tidied_names_reach_into_decisions() -> None:

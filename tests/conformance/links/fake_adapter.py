@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 Message = dict[str, Any]
@@ -73,6 +74,12 @@ def close_input_and_wait(_: Message) -> None:
     threading.Event().wait()
 
 
+def tell_and_hang(command: Message) -> None:
+    """Open the named pipe for which a test waits."""
+    Path(os.environ["FAKE_WAITING"]).write_text("here\n", encoding="utf-8")
+    hang(command)
+
+
 def hang(_: Message) -> None:
     sys.stderr.write("thinking\n")
     sys.stderr.flush()
@@ -113,6 +120,7 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "repeat-itself": lambda command: say(reply(command | {"id": command["id"] - 1}) + reply(command)),
     "words-after-reply": lambda command: say(reply(command) + "done!\n"),
     "hang": hang,
+    "tell-and-hang": tell_and_hang,
     "half-a-line": lambda command: say(reply(command)[:10]),
     "crash": crash,
     "die-in-mid-line": die_in_mid_line,

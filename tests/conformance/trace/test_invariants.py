@@ -351,6 +351,17 @@ def test_a_log_into_which_the_suite_wrote_is_no_evidence_of_its_driver() -> None
     assert found.clauses == ("LOG-ENV-01",)
 
 
+def test_a_session_may_have_been_appended_to_before_it_entered() -> None:
+    """LOG-OBS-06: one that left without a word is appended to unpublished; its numbers go on when it is back."""
+    by_hand: Row = {"on": "return", "op": "session.append", "result": {}}
+    entered: Row = {"on": "return", "op": "session.enter", "result": None}
+    note: dict[str, Any] = {"type": "x/note", "seq": 0, "time": 1, "data": {}}
+    logged: Rows = [{"on": "log", "session": "s", "event": {**note, "seq": seq}} for seq in (0, 2)]
+    first, third = logged
+    assert seen([by_hand, first, entered, third]) is None
+    assert seen([by_hand, entered, first, third]) is not None
+
+
 def test_a_listener_that_was_told_first_leaves_the_order_open() -> None:
     """A prepended listener that works on the status makes rows in nested order: alternation proves nothing then."""
     created = {"on": "live", "name": "agent/created", "agent": "a", "payload": {}}

@@ -111,8 +111,15 @@ def test_what_is_started_inherits(world: World, agents: Any, scope: Initiators) 
 
 
 def test_answers_pass_as_they_are(world: World, agents: Any, scope: Initiators) -> None:
-    """A future is the same object; so is a value, and what was raised (INIT-READ-06)."""
-    future, value, failure = world.loop.create_future(), object(), ValueError("own")
+    """A future is the same object; so is a value, also one that can be awaited, and what was raised (INIT-READ-06)."""
+
+    class Value:
+        """Has other uses than to be awaited."""
+
+        def __await__(self) -> Any:
+            raise AssertionError
+
+    future, value, failure = world.loop.create_future(), Value(), ValueError("own")
 
     def throw() -> None:
         raise failure

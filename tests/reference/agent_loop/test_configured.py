@@ -73,8 +73,6 @@ def test_one_identity_for_each_entry() -> None:
         settle_identities([entry(session_id="s", resume_session_id="r")], {})
     settled = settle_identities([entry(session_id="s", resume_session_id="")], {})
     assert settled == (entry(session_id="s"),)
-    with pytest.raises(LoopMisconfigured, match=r'^agent "x": sessionId must have at least one character$'):
-        settle_identities([entry(session_id="")], {})
 
 
 @pytest.mark.parametrize("second", ["session_id", "resume_session_id"])
@@ -103,6 +101,32 @@ def test_launcher_fixes_identities() -> None:
     assert settle_identities([both, other], {"x": FixedIdentity(id="n")})[0] == entry(session_id="n")
     with pytest.raises(LoopMisconfigured, match="duplicate"):
         settle_identities([both, other], {"x": FixedIdentity(id="s")})
+
+
+@pytest.mark.parametrize(
+    ("given", "fixed", "what", "value"),
+    [
+        ({"id": ""}, None, "the label of a configured agent", ""),
+        ({"id": None}, None, "the label of a configured agent", None),
+        ({"session_id": ""}, None, 'agent "x": sessionId', ""),
+        ({"session_id": 5}, None, 'agent "x": sessionId', 5),
+        ({"resume_session_id": 5}, None, 'agent "x": resumeSessionId', 5),
+        ({}, {"id": ""}, 'agent "x": the fixed id', ""),
+        ({}, {"id": "", "resume": True}, 'agent "x": the fixed id', ""),
+    ],
+)
+def test_ids_and_labels_are_texts(given: Any, fixed: Any, what: str, value: object) -> None:
+    """Also an empty one is refused, but for an entry's own id to resume, which counts as absent (CONF-ID-02)."""
+    identities = {} if fixed is None else {"x": FixedIdentity(**fixed)}
+    with pytest.raises(LoopMisconfigured) as refused:
+        settle_identities([ConfiguredAgent(**{"id": "x", **given})], identities)
+    assert str(refused.value) == f"{what} must be a text of at least one character, not {value!r}"
+
+
+def test_an_identity_is_fixed_for_an_entry() -> None:
+    """A label that no entry has is a mistake of the launcher, and is named."""
+    with pytest.raises(LoopMisconfigured, match='an identity is fixed for "y", and no configured agent has that label'):
+        settle_identities([entry()], {"x": FixedIdentity(id="n"), "y": FixedIdentity(id="m")})
 
 
 # --- at once ---------------------------------------------------------------------------------------------------------
@@ -269,6 +293,22 @@ def test_identity_of_a_registered_agent_is_waited_for(world: World, shelf: Shelf
     assert world.root[AGENTS].get("s") is agent
     world.run(detach)
     assert world.root[AGENTS].get("s") not in (agent, None)
+
+
+@pytest.mark.usefixtures("shelf")
+def test_silent_occupant_is_waited_for(world: World) -> None:
+    """Neither its session nor its agent was announced, so that no event tells of their leaving (CONF-START-05)."""
+    sessions, agents = world.root[SESSIONS], world.root[AGENTS]
+    first = load(world, entry(session_id="s"))
+    agent = agents.get("s")
+    assert agent is not None
+    world.run(first.dispose)
+    leave = [sessions.enter(agent.session, world.root), agents.enter(agent, None)]
+    load(world, entry(session_id="s"))
+    for one in leave:
+        assert agents.get("s") is agent
+        world.run(one)
+    assert agents.get("s") not in (agent, None)
 
 
 def test_waiting_ends_with_the_loop(world: World, shelf: Shelf, failed: list[Any]) -> None:

@@ -19,7 +19,14 @@ from dshcore.agent import (
     CreateAgentOptions,
     NoFactory,
 )
-from dshcore.agent_loop import AGENT_LOOP, ConfiguredAgent, CreationAborted, LoopInactive, LoopMisconfigured
+from dshcore.agent_loop import (
+    AGENT_LOOP,
+    ConfiguredAgent,
+    CreationAborted,
+    InvalidSessionId,
+    LoopInactive,
+    LoopMisconfigured,
+)
 from dshcore.cancel_signal import CancelSignal
 from dshcore.context import Context, InactiveContext, NoEventLoop
 from dshcore.session import SESSION_CREATED, SESSIONS, InvalidSeed, SessionExists
@@ -82,6 +89,19 @@ def test_order_of_the_checks(world: World) -> None:
     assert isinstance(fails(seed=bad_seed, meta={"cwd": "rel"}), InvalidSeed)
     world.create()
     assert isinstance(fails(seed=bad_seed, signal=aborted), SessionExists)
+
+
+@pytest.mark.parametrize("given", [None, "", 5])
+def test_id_that_none_can_have(world: World, given: Any) -> None:
+    """It is refused by name, before anything else is looked at; none is minted (LIFE-CREATE-01)."""
+    with suppress_type_checks():
+        made = CreateAgentOptions(session_id=given, agent_options=AgentOptions(max_tokens=0))
+        error = world.start(lambda: world.root[AGENTS].create(world.root, made)).exception()
+    assert (type(error), str(error)) == (
+        InvalidSessionId,
+        f"an agent needs a non-empty text as session id, not {given!r}",
+    )
+    assert world.take() == []
 
 
 @pytest.mark.parametrize(

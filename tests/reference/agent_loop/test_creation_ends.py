@@ -65,6 +65,21 @@ def test_setup_that_answers_nonsense(world: World, *, waits: bool) -> None:
     assert (world.take(), world.registered()) == ([], (False, False))
 
 
+def test_commit_that_is_a_coroutine_function(world: World) -> None:
+    """A commit is synchronous: one that would never run fails the creation (LIFE-SETUP-03)."""
+
+    class Later:
+        async def commit(self) -> None:
+            raise AssertionError
+
+        def __repr__(self) -> str:
+            return "<Later>"
+
+    creating = begin(world, setup=lambda _: Later())
+    said = "the commit() of <Later> is a coroutine function: the commit of a setup is synchronous"
+    assert (str(creating.exception()), world.take(), world.registered()) == (said, [], (False, False))
+
+
 def test_registered_id_is_refused_after_the_session_entered(world: World) -> None:
     """The session leaves again, and neither creation nor disposal of it is announced (LIFE-ROLL-10)."""
     agent = world.create("x")
@@ -169,6 +184,22 @@ def test_abort_during_setup(world: World, reason: Any) -> None:
     assert world.registered() == (False, False)
     world.run(lambda: gate.set_result(None))
     assert (late, world.take()) == (["INACTIVE_EFFECT"], [])
+
+
+def test_setup_is_told_by_its_context(world: World) -> None:
+    """It is not stopped when its creation ends; an effect of its context that is undone tells it (LIFE-ROLL-12)."""
+    signal, told = CancelSignal(), asyncio.Event()
+    ended: list[str] = []
+
+    async def setup(ctx: Context) -> None:
+        ctx.effect(told.set, label="test")
+        await told.wait()
+        ended.append("setup")
+
+    creating = begin(world, setup=setup, signal=signal)
+    world.run(lambda: signal.abort("plain"))
+    assert isinstance(creating.exception(), CreationAborted)
+    assert ended == ["setup"]
 
 
 def test_late_failure_of_setup_is_ignored(world: World, caplog: pytest.LogCaptureFixture) -> None:
@@ -331,6 +362,69 @@ def test_pending_creations_settle_before_the_loop(world: World) -> None:
 async def _ended(context: Context, order: list[str]) -> None:
     await context.dispose()
     order.append("closed")
+
+
+def test_owner_in_something_that_ends_is_closed(world: World) -> None:
+    """Setup is not called, although the owner is reached by that end only later (LIFE-CREATE-04, LIFE-OWN-09)."""
+    outer = world.root.open(scope=None, name="outer")
+    owner = outer.open(name="owner")
+
+    async def close_and_create() -> Any:
+        closing = outer.dispose()
+        try:
+            return await world.root[AGENTS].create(owner, options(setup=lambda _: pytest.fail("setup was called")))
+        finally:
+            await closing
+
+    assert isinstance(world.start(close_and_create).exception(), InactiveContext)
+
+
+def test_creating_through_an_agent_while_the_loop_begins_to_close(world: World) -> None:
+    """The loop is around the scope of its agents, and is what the caller is told of (LIFE-OWN-09)."""
+    parent = world.create("p")
+
+    async def close_and_create() -> Any:
+        closing = world.root[AGENT_LOOP]._ctx.dispose()
+        try:
+            return await world.root[AGENTS].create(parent.ctx, options())
+        finally:
+            await closing
+
+    assert isinstance(world.start(close_and_create).exception(), LoopInactive)
+
+
+def test_of_several_ends_the_signal_counts_first(world: World) -> None:
+    """Whichever of them came first, the caller is told of what it has done itself."""
+    owner, signal = world.root.open(scope=None, name="owner"), CancelSignal()
+    loop = world.root[AGENT_LOOP]._ctx
+
+    async def never(_: Context) -> None:
+        await world.loop.create_future()
+
+    creating = begin(world, owner=owner, signal=signal, setup=never)
+    world.run(lambda: [loop.dispose(), owner.dispose(), signal.abort(ValueError("stop"))])
+    assert str(creating.exception()) == "stop"
+
+
+def test_owner_that_closes_with_the_loop_counts_before_it(world: World) -> None:
+    """As it does in the checks of a creation (LIFE-CREATE-04, LIFE-OWN-03)."""
+    owner = world.root.open(scope=None, name="owner")
+    loop = world.root[AGENT_LOOP]._ctx
+    world.root.on(AGENT_CREATED, lambda _: [loop.dispose(), owner.dispose()])
+    assert isinstance(begin(world, owner=owner).exception(), CreationAborted)
+    assert world.registered() == (False, False)
+
+
+def test_pending_creation_of_an_agent_when_the_loop_closes(world: World) -> None:
+    """It is told of the loop, which is around the scope of its owner and ends that as well (LIFE-OWN-06)."""
+    parent = world.create("p")
+
+    async def never(_: Context) -> None:
+        await world.loop.create_future()
+
+    creating = begin(world, owner=parent.ctx, setup=never)
+    world.run(world.root[AGENT_LOOP]._ctx.dispose)
+    assert isinstance(creating.exception(), LoopInactive)
 
 
 def test_end_of_what_is_around_the_owner_counts(world: World) -> None:

@@ -7,12 +7,14 @@ import pytest
 from tests.reference.creating import Commit
 from tests.reference.shelf import Shelf
 from tests.reference.world import World, do, hang, message
+from typeguard import suppress_type_checks
 
 from dshcore.agent import AGENT_CREATED, AGENTS, AgentOptions, ResumeAgentOptions
 from dshcore.agent_loop import (
     AGENT_LOOP,
     CreationAborted,
     InvalidMaxTokens,
+    InvalidSessionId,
     LoopInactive,
     PersistenceMissing,
 )
@@ -164,6 +166,54 @@ def test_failed_resume_can_be_tried_again(world: World, shelf: Shelf, where: str
     before = len(shelf._stored["a"][1])
     agent = resume(world).result().agent
     assert (agent.session.seq, world.take()) == (before + 1, PUBLISHED)
+
+
+@pytest.mark.parametrize("given", ["", 5])
+def test_id_that_none_can_have(world: World, shelf: Shelf, given: Any) -> None:
+    """It is refused by name, and storage is not asked (LIFE-CREATE-01)."""
+    with suppress_type_checks():
+        made = ResumeAgentOptions(resume_session_id=given)
+        error = world.start(lambda: world.root[AGENTS].resume(world.root, made)).exception()
+    assert (type(error), shelf.asked) == (InvalidSessionId, [])
+
+
+def test_stored_session_is_given_back_by_a_rollback_that_nobody_awaits(world: World, shelf: Shelf) -> None:
+    """Not before its old life has left, though the host has cancelled the call long ago (LIFE-RES-07)."""
+    gate = world.loop.create_future()
+
+    def veto(_: object) -> None:
+        raise ValueError("no")
+
+    def setup(ctx: Context) -> None:
+        ctx.effect(lambda: gate, label="test")
+
+    remove = world.root.on(AGENT_CREATED, veto)
+    resuming = resume(world, setup=setup)
+    world.run(resuming.cancel)
+    assert (resuming.cancelled(), world.registered(), shelf.released) == (True, (True, True), 0)
+    world.run(lambda: gate.set_result(None))
+    assert (world.registered(), shelf.released) == ((False, False), 1)
+    remove()
+
+
+@pytest.mark.parametrize("outcome", ["published", "rolled back", "given up"])
+def test_failing_release_is_logged(world: World, shelf: Shelf, caplog: pytest.LogCaptureFixture, outcome: str) -> None:
+    """It is the storage's affair: the call ends as it would have (LIFE-ROLL-07)."""
+    shelf.refusal = OSError("disk")
+    boom, signal, gate = ValueError("boom"), CancelSignal(), shelf.hold()
+
+    def setup(_: Context) -> None:
+        if outcome == "rolled back":
+            raise boom
+
+    resuming = resume(world, setup=setup, signal=signal)
+    if outcome == "given up":
+        world.run(lambda: signal.abort(boom))
+    world.run(lambda: gate.set_result(None))
+    assert resuming.exception() is (None if outcome == "published" else boom)
+    assert world.registered() == ((True, True) if outcome == "published" else (False, False))
+    assert caplog.messages == ['agent "a": its stored session was not released: OSError: disk']
+    assert shelf.released == 1
 
 
 @pytest.mark.usefixtures("shelf")

@@ -532,7 +532,7 @@ def test_a_load_that_is_cancelled_before_it_begins_has_failed(loop: SettlingLoop
 
     plugin = stage.run(mount_and_cancel)
     assert stage.take() == ["p: pending → loading", "p: loading → unloading", "p: unloading → failed"]
-    assert stage.start(plugin.fiber.quiet).done()
+    assert stage.start(plugin.fiber.wind_down).done()
     stage.dispose(plugin)
     assert state(plugin) == "disposed"
 

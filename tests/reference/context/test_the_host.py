@@ -32,9 +32,23 @@ def journeys(stage: Stage, name: str) -> list[asyncio.Task[Any]]:
 # --- cancellation ----------------------------------------------------------------------------------------------------
 
 
+def stubborn(stage: Stage, name: str) -> Undo:
+    """Make an undo that notes how often it is cancelled, and goes on to its end."""
+
+    async def undo() -> None:
+        gate = stage._gates[name] = stage.loop.create_future()
+        while not gate.done():
+            try:
+                await asyncio.shield(gate)
+            except asyncio.CancelledError:
+                stage.rows.append(f"{name} cancelled")
+
+    return undo
+
+
 def test_an_unload_that_is_cancelled_goes_on_to_its_end(stage: Stage) -> None:
-    """FIBER-DISP-02, SCOPE-DISP-02: whoever waits is not told of an end that has not come."""
-    plugin = stage.mount("p", lambda _: stage.slow("e"))
+    """FIBER-DISP-02, SCOPE-DISP-02: whoever waits is not told of an end that has not come; undos are cancelled once."""
+    plugin = stage.mount("p", lambda _: stubborn(stage, "e"))
     ending = stage.start(plugin.dispose)
     (journey,) = journeys(stage, "p")
     for _ in range(2):
@@ -43,6 +57,49 @@ def test_an_unload_that_is_cancelled_goes_on_to_its_end(stage: Stage) -> None:
         assert (state(plugin), ending.done()) == ("unloading", False)
     stage.release("e")
     assert (state(plugin), ending.cancelled(), journey.cancelled()) == ("disposed", True, True)
+    assert stage.rows.count("e cancelled") == 1
+
+
+def cancel_all(stage: Stage) -> None:
+    """Do what the end of `asyncio.run` does: every task there is, one time."""
+    for task in asyncio.all_tasks(stage.loop) - {asyncio.current_task(stage.loop)}:
+        task.cancel()
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_a_program_that_ends_in_a_disposal_does_not_wait_for_its_undos(stage: Stage, turns: int) -> None:
+    """However far the disposal has come: every undo begins, and what the host could not cancel yet is cancelled."""
+    owner = stage.mount("owner")
+    child = stage.mount("child", under=owner)
+    child.effect(stage.slow("of a child"), label="e")
+    withdraw = stage.root.provide(CLOCK, "one")
+    stage.mount("dependent", lambda _: stage.slow("of a dependent"), requires=[CLOCK])
+    part = owner.effect(stage.slow("of a part"), label="part")
+    owner.composite(lambda: iter([withdraw]), label="one")
+    owner.composite(lambda: iter([part]), label="another")
+    stage.take()
+
+    async def main() -> None:
+        owner.dispose()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        cancel_all(stage)
+
+    stage.start(main)
+    undone = [row for row in stage.take() if row.startswith("undo")]
+    assert sorted(undone) == ["undo of a child …", "undo of a dependent …", "undo of a part …"]
+    assert (state(owner), state(child), asyncio.all_tasks(stage.loop)) == ("disposed", "disposed", set())
+
+
+def test_what_the_host_has_cancelled_is_not_cancelled_again(stage: Stage) -> None:
+    """An undo that cleans up when it is cancelled does so undisturbed, also below a child that ends with its owner."""
+    owner = stage.mount("owner")
+    stage.mount("child", lambda _: stubborn(stage, "e"), under=owner)
+    stage.run(lambda: [owner.dispose()])
+    stage.run(lambda: cancel_all(stage))
+    assert (stage.rows.count("e cancelled"), state(owner)) == (1, "unloading")
+    stage.release("e")
+    assert state(owner) == "disposed"
 
 
 @pytest.mark.parametrize("row", ["p: active → unloading", "p: unloading → disposed"])

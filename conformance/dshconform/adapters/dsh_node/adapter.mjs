@@ -1,8 +1,7 @@
 // The adapter of the published npm packages: lockstep over standard input and output.
 import { writeSync } from 'node:fs'
 import manifest from './package.json' with { type: 'json' }
-import { shown } from './functions.mjs'
-import { Fault, read, thrown } from './values.mjs'
+import { Fault, Outcome, read, thrown } from './values.mjs'
 import { World } from './world.mjs'
 
 const PROTOCOL = 1
@@ -106,7 +105,7 @@ async function perform({ op, args = {} }) {
   try {
     if (Object.hasOwn(WHOLE, op)) return await WHOLE[op](args)
     if (world === undefined) return { fault: `there is no open world for "${op}"` }
-    return shown(world.execute({ op, args }))
+    return new Outcome(world.execute({ op, args }))
   } catch (error) {
     return { fault: error instanceof Fault ? error.message : `the adapter failed: ${error.stack}` }
   }

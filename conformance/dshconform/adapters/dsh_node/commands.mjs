@@ -1,7 +1,7 @@
 // The one table of operations, and how a command is executed: at the top, in bursts and in scripts alike.
 import { foldConsumedWork } from '@deepseek-ai/dsh-agent'
 import { CONTEXT, OWNERS, disposed } from './context_commands.mjs'
-import { ANSWERS, Part, callable, invoke, listener, shown } from './functions.mjs'
+import { ANSWERS, Part, callable, invoke, listener } from './functions.mjs'
 import { KINDS } from './kinds.mjs'
 import { LIFECYCLE, createNow, made } from './lifecycle_commands.mjs'
 import { LLM } from './llm_commands.mjs'
@@ -9,7 +9,7 @@ import { PROMPT } from './prompt_commands.mjs'
 import { modelAdapter, toolCall, toolDefinition } from './registrations.mjs'
 import { SESSION, fold } from './session_commands.mjs'
 import { TOOLS } from './tool_commands.mjs'
-import { Fault, assign, at, read, showResult, thrown } from './values.mjs'
+import { Fault, Outcome, assign, at, read, showResult, thrown } from './values.mjs'
 
 /** What an asynchronous operation answers: the awaitable, how its value is shown, and what the call answered. */
 export class Started {
@@ -131,7 +131,7 @@ const OPERATIONS = {
   burst({ do: script }, frame) {
     if (!Array.isArray(script)) throw new Fault('a burst needs "do", a list of commands')
     const prefix = frame.at === undefined ? '' : `${frame.at}.`
-    return script.map((command, index) => shown(execute(command, { ...frame, at: `${prefix}${index}` })))
+    return script.map((command, index) => new Outcome(execute(command, { ...frame, at: `${prefix}${index}` })))
   },
   run({ task, do: script }, { world }) {
     const call = async () => invoke(world, new Part({ $fn: task, do: script }), KINDS.run, [])

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { KINDS, eventKind, meets, showFields } from './kinds.mjs'
 import { openStream } from './streams.mjs'
-import { Fault, FunctionSpec, assign, isAwaitable, read, show, showResult, thrown } from './values.mjs'
+import { Fault, FunctionSpec, Outcome, assign, isAwaitable, read, show, showResult, thrown } from './values.mjs'
 
 /** One function of the suite: its script, its settings, and how often it was called. */
 export class Part {
@@ -192,11 +192,9 @@ function* command(call, action, frame) {
     }
     outcome.settled(waited)
   }
-  call.outcomes.push(shown(outcome))
+  call.outcomes.push(new Outcome(outcome))
   if (action.raise && 'raised' in outcome) throw outcome.raised
 }
-
-export const shown = ({ result, error }) => (error === undefined ? { result } : { error })
 
 /** Run actions that cannot wait: in a gate that goes on waiting, in a signal that fires, in a later tick. */
 function atOnce(call, script, prefix) {

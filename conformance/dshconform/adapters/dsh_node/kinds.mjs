@@ -1,5 +1,5 @@
 // What each kind of function is called with, and how it passes: the tables of the protocol, for this implementation.
-import { at, show, showMembers } from './values.mjs'
+import { at, isAgent, show, showMembers } from './values.mjs'
 
 /**
  * @typedef {object} Reading  What one call was given.
@@ -36,7 +36,8 @@ function ofExecution(execution, ...rest) {
   const fields = membersOf(execution, EXECUTION)
   const next = typeof rest.at(-1) === 'function' ? rest.pop() : undefined
   if (rest.length > 0) fields.result = rest[0]
-  return { fields, agent: execution.agent, signal: execution.signal, next }
+  const agent = isAgent(execution.agent) ? execution.agent : undefined // a call may be made for any scope
+  return { fields, agent, signal: execution.signal, next }
 }
 
 const ofApproval = ({ agent, ...asked }) => ({ fields: asked, agent, signal: asked.signal })

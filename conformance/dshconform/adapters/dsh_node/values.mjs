@@ -37,6 +37,14 @@ function put(target, key, value) {
   else Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true })
 }
 
+/** How a command ended, as it is shown: a script answers a list of them, and none is shown a second time. */
+export class Outcome {
+  constructor({ result, error }) {
+    if (error === undefined) this.result = result
+    else this.error = error
+  }
+}
+
 /** Show any value of the implementation as JSON. `world` knows the names; `stack` holds the containers around it. */
 export function show(value, world, stack = []) {
   switch (typeof value) {
@@ -55,6 +63,7 @@ export function show(value, world, stack = []) {
       return world.token(value)
   }
   if (value === null) return null
+  if (value instanceof Outcome) return { ...value }
   if (Context.is(value)) return world?.names.get(value) ?? special('context')
   if (value instanceof Unprintable) return special('unprintable')
   const subject = nameOf(value, world)

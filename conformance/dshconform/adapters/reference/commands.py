@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from dshconform.adapters.reference.fault import Fault
 from dshconform.adapters.reference.places import Place
-from dshconform.adapters.reference.values import Scope, decode
+from dshconform.adapters.reference.values import Scope, Shown, decode
 from dshconform.adapters.reference.world import World, outcome_of
 from dshconform.protocol.json_value import Json, JsonMap
 
@@ -42,7 +42,7 @@ class Started:
     """
 
     awaitable: Awaitable[object]
-    result: Json = None
+    result: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +215,8 @@ def record_return(world: World, op: str, place: Place, outcome: Outcome) -> Json
 def show_outcome(world: World, outcome: Outcome, member: str = "result") -> dict[str, Json]:
     """The form of an outcome in rows, replies and lists: `{"error"}`, or what was answered in a member of its own."""
     if isinstance(outcome, Raised):
-        return {"error": world.show_error(outcome.error)}
-    return {member: world.show(outcome.value)}
+        return Shown(error=world.show_error(outcome.error))
+    return Shown({member: world.show(outcome.value)})
 
 
 def follow(world: World, started: Started, task: str | None, keep: str | None, *, quiet: bool) -> Following:

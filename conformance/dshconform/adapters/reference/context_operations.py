@@ -235,7 +235,7 @@ def dispatch(world: World, args: Arguments) -> object:
                 return None if function is None else function.call(DEFAULT, {"args": payload})
 
             answer = context.waterfall(key, payload, default, to=to)
-            return Started(answer, {"$value": "awaitable"}) if isinstance(answer, Awaitable) else answer
+            return Started(answer, answer) if isinstance(answer, Awaitable) else answer
     raise args.wrong("mode", "must be a mode of dispatch")
 
 

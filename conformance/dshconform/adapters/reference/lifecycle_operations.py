@@ -93,7 +93,7 @@ def initiator_run(world: World, args: Arguments) -> object:
     answer: object = (
         initiators.without(work) if which is None else initiators.within(world.composition.agent(which), work)
     )
-    return Started(answer, {"$value": "awaitable"}) if isinstance(answer, Awaitable) else answer
+    return Started(answer, answer) if isinstance(answer, Awaitable) else answer
 
 
 # --- parts and values ------------------------------------------------------------------------------------------------

@@ -28,7 +28,12 @@ NOTATIONS: Final = frozenset(
 )
 """The keys that make an object notation."""
 
-_AS_IT_IS: Final = frozenset({str, bool, int})
+
+class Shown(dict[str, Json]):
+    """How a command ended, as it is shown: a script answers a list of them, and none is shown a second time."""
+
+
+_AS_IT_IS: Final = frozenset({str, bool, int, Shown})
 
 _LEVELS: Final = 100
 """Notation stands at most this deep; plain JSON below is copied without recursion."""

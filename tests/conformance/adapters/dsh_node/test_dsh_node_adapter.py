@@ -223,6 +223,16 @@ class TestValues:
         dsh_node.call("value.remove", {"of": "seen", "path": "options"})
         assert "options" not in str(dsh_node.call("value.get", {"of": "seen"}).result)
 
+    def test_outcomes_are_shown_once(self, dsh_node: SubprocessLink) -> None:
+        """A burst and a run answer the outcomes of their commands as these were shown, notation included."""
+        do: list[Command] = [
+            {"op": "value.keep", "args": {"as": "v", "value": [{"$value": "NaN"}, {"$raw": {"$up": 1}}]}},
+            {"op": "value.get", "args": {"of": "v"}},
+        ]
+        shown = [{"result": None}, {"result": [{"$value": "NaN"}, {"$raw": {"$up": 1}}]}]
+        assert dsh_node.call("burst", {"do": do}).result == shown
+        assert dsh_node.call("run", {"task": "t", "do": do}).observed[-1]["value"] == shown
+
 
 class TestFunctions:
     def test_places(self, dsh_node: SubprocessLink) -> None:

@@ -302,6 +302,33 @@ def test_value_of_a_run_is_what_its_commands_led_to(suite: Suite) -> None:
     assert row["error"]["message"] == "no"
 
 
+KEPT = [
+    {"op": "value.keep", "args": {"as": "v", "value": [{"$value": "NaN"}, {"$raw": {"$up": 1}}]}},
+    {"op": "value.get", "args": {"of": "v"}},
+]
+"""What it answers has the notation of the protocol in it, and literally."""
+
+
+def test_an_outcome_is_shown_once(suite: Suite) -> None:
+    """A burst and a run answer the outcomes of their commands as these were shown, notation included."""
+    suite.open()
+    shown = [{"result": None}, {"result": [{"$value": "NaN"}, {"$raw": {"$up": 1}}]}]
+    assert suite.call("burst", {"do": KEPT}).result == shown
+    (row,) = suite.rows("task", "run", {"task": "t", "do": KEPT})
+    assert row["value"] == shown
+
+
+def test_what_answers_an_awaitable_says_so(suite: Suite) -> None:
+    """The result of a boundary and of a waterfall that wait is an awaitable, which their task follows."""
+    suite.open()
+    waits = {"$fn": "f", "do": "gate"}
+    for op, args in (
+        ("initiator.run", {"agent": "a", "fn": waits}),
+        ("dispatch", {"mode": "waterfall", "event": "suite/e", "default": waits}),
+    ):
+        assert suite.call(op, {**args, "task": "t"}).result == {"$value": "awaitable"}
+
+
 def test_fields_of_the_call_can_be_used_in_commands(suite: Suite) -> None:
     """`$arg` is a field as the implementation gave it: a signal, a message, the agent itself."""
     suite.open()

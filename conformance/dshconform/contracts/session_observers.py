@@ -1,0 +1,197 @@
+"""What the observers of the session contract do when they hear of something."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dshconform.contracts.inbox_commands import read_command
+from dshconform.contracts.session_commands import (
+    CREATED,
+    DISPOSED,
+    EVENT,
+    FAILURE,
+    FLUSH,
+    GLANCE,
+    NO_DATA,
+    append,
+    create,
+    fork,
+    get,
+    note,
+    read,
+    undo,
+)
+from dshconform.contracts.session_state import members_of
+from dshconform.protocol.json_value import Json, JsonMap
+
+HEARD: Final[JsonMap] = {"$arg": "session"}
+"""In the script of an observer: the session that it hears of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the script of an observer names.
+
+    Args:
+        session: A session that it appends to, creates from or looks for.
+        leave: A detach.
+        listener: Another listener.
+        fresh: A name that nothing has.
+    """
+
+    session: str
+    leave: str
+    listener: str
+    fresh: str
+
+
+_THROW: Final[JsonMap] = {"do": "throw", "error": FAILURE}
+_REJECT: Final[JsonMap] = {"do": "reject", "error": FAILURE}
+
+
+def _as_action(command: JsonMap) -> JsonMap:
+    op, args = read_command(command)
+    return {"op": op, "args": args}
+
+
+def _always(*actions: JsonMap) -> Callable[[Names], JsonMap]:
+    return lambda _: {"do": [*actions]}
+
+
+def _once(command: JsonMap) -> JsonMap:
+    return {"calls": [[_as_action(command)], None]}
+
+
+DOINGS: Final[Mapping[str, Mapping[str, Callable[[Names], JsonMap]]]] = {
+    CREATED: {
+        "hears": _always(),
+        "looks": _always(_as_action(read(HEARD, (*GLANCE, "firstLiveSeq")))),
+        "throws": _always(_THROW),
+        "rejects": _always(_REJECT),
+        "appends": _always(_as_action(note(HEARD))),
+        "announces": _always({"op": "session.announce", "args": {"session": HEARD}}),
+        "detaches": lambda names: {"do": [_as_action(undo(names.leave))]},
+        "creates": lambda names: _once(create(names.fresh, names.fresh)),
+    },
+    EVENT: {
+        "hears": _always(),
+        "looks": _always(_as_action(read(HEARD, GLANCE))),
+        "throws": _always(_THROW),
+        "rejects": _always(_REJECT),
+        "appends": _always(_as_action(note(HEARD))),
+        "appends no data": _always(_as_action(append(HEARD, "x/note", NO_DATA))),
+        "appends elsewhere": lambda names: {"do": [_as_action(note(names.session))]},
+        "detaches": lambda names: {"do": [_as_action(undo(names.leave))]},
+        "removes": lambda names: _once(undo(names.listener)),
+        "adds": lambda names: _once(listen(names.fresh, EVENT, {"do": []})),
+        "forks": lambda names: _once(fork(names.session, names.fresh, names.fresh)),
+    },
+    DISPOSED: {
+        "hears": _always(),
+        "throws": _always(_THROW),
+        "rejects": _always(_REJECT),
+        "appends": _always(_as_action(note(HEARD))),
+        "looks for it": lambda names: {"do": [_as_action(get(names.session))]},
+        "creates": lambda names: _once(create(names.fresh, names.session)),
+    },
+    FLUSH: {
+        "hears": _always(),
+        "throws": _always(_THROW),
+        "rejects": _always(_REJECT),
+        "waits": lambda _: {"do": "gate"},
+        "appends": _always(_as_action(note(HEARD))),
+    },
+}
+"""By event, what an observer of it may do.
+
+What calls the store back does so once where it would otherwise be called by what it does; an observer of a disposal
+takes `session` for an id.
+"""
+
+
+def listen(name: str, event: str, script: JsonMap, *, prepend: bool = False) -> JsonMap:
+    """Add a listener."""
+    args: JsonMap = {"as": name, "event": event, "fn": {"$fn": name, **script}}
+    return {"do": "listen", "args": {**args, "prepend": True} if prepend else args}
+
+
+def actions_of(function: JsonMap) -> list[JsonMap]:
+    """Every action of a listener's scripts."""
+    calls = function.get("calls")
+    scripts: Sequence[Json] = calls if isinstance(calls, list | tuple) else [function.get("do")]
+    found: list[JsonMap] = []
+    for script in scripts:
+        if isinstance(script, list | tuple):
+            found += [action for action in script if isinstance(action, Mapping)]
+    return found
+
+
+_MADE: Final[Mapping[str, str]] = {"session.create": "session", "session.fork": "session", "listen": "as"}
+
+
+def names_in(function: JsonMap) -> set[str]:
+    """The names that a listener will give to what it makes."""
+    found: set[str] = set()
+    for action in actions_of(function):
+        args, member = action.get("args"), _MADE.get(str(action.get("op")))
+        if member is not None and isinstance(args, Mapping):
+            found.add(str(args[member]))
+    return found
+
+
+_BY_OP: Final[Mapping[str, str]] = {
+    "session.read": "looks",
+    "session.announce": "announces",
+    "session.create": "creates",
+    "session.fork": "forks",
+    "session.get": "looks for it",
+    "listen": "adds",
+}
+
+
+def doing_of(event: str, function: JsonMap) -> str:
+    """What the grid calls what a listener does."""
+    calls = function.get("calls")
+    script = calls[0] if isinstance(calls, list | tuple) else function.get("do")
+    if script == "gate":
+        return "waits"
+    assert isinstance(script, list | tuple)
+    if not script:
+        return "hears"
+    action = script[0]
+    assert isinstance(action, Mapping)
+    if "op" not in action:
+        return f"{action['do']}s"
+    op, args = str(action["op"]), action["args"]
+    assert isinstance(args, Mapping)
+    if op == "undo":
+        return "removes" if "calls" in function and event == EVENT else "detaches"
+    if op == "session.append":
+        return (
+            "appends elsewhere" if args["session"] != HEARD else "appends" if args["data"] == {} else "appends no data"
+        )
+    return _BY_OP[op]
+
+
+@dataclass(slots=True, eq=False)
+class Listener:
+    """A listener of the suite: its function, how often that was called, and whether a call waits."""
+
+    name: str
+    event: str
+    function: JsonMap
+    prepended: bool = False
+    calls: int = 0
+    waits: bool = False
+
+    @property
+    def doing(self) -> str:
+        """What the grid calls what it does."""
+        return doing_of(self.event, self.function)
+
+    def script(self) -> Sequence[JsonMap]:
+        """What the call that is counted last does."""
+        calls, done = self.function.get("calls"), self.function.get("do")
+        if isinstance(calls, list | tuple):
+            done = calls[min(self.calls, len(calls)) - 1]
+        return [members_of(action) for action in done] if isinstance(done, list | tuple) else []

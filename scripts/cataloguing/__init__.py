@@ -1,0 +1,1 @@
+"""What the API catalog is made of: packages are read, never imported."""

@@ -1,0 +1,171 @@
+"""What is wrong with the public names of a package: each defect is a line that names the place and the remedy."""
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import griffe
+
+from cataloguing.keys import EventKey
+from cataloguing.reading import Doc, Named, Package, doc_of, walk
+from cataloguing.sites import MODES, Site
+from dshconform.spec.mentions import RULING_ID, mentioned_ids
+
+_OWN: Final = ("self", "cls")
+_NOTHING: Final = ("None", "NoReturn", "Never", "'None'")
+_ABOUT_VALUE: Final = re.compile(
+    r"(Whether|The|A|An|All|Every|Each|What|How|Which|Answer|Return|Tell|Make|Create|Read|Give|Find|List)\b"
+)
+"""How a summary begins that is about the value."""
+
+
+def defects_of_names(package: Package) -> Iterator[str]:
+    """Docstrings that are missing or incomplete.
+
+    Args:
+        package: All its public names are looked at.
+    """
+    for module in package.modules:
+        if doc_of(module.tree) is None:
+            yield f"{module.path}: has no docstring"
+        for named in walk(module.names):
+            yield from _defects(named)
+
+
+def _defects(named: Named) -> Iterator[str]:
+    doc = doc_of(named)
+    if isinstance(named, griffe.Attribute | griffe.TypeAlias):
+        if doc is None and not _told_by_class(named):
+            yield f"{named.path}: has no docstring, and its class does not say what it is"
+    elif doc is None:
+        yield f"{named.path}: has no docstring"
+    elif isinstance(named, griffe.Function):
+        yield from (f"{named.path}: {what}" for what in _incomplete(named, doc))
+
+
+def _told_by_class(named: griffe.Attribute | griffe.TypeAlias) -> bool:
+    """Whether the docstring of its class, or of one that has it first, says what an attribute is."""
+    owner = named.parent
+    if not isinstance(owner, griffe.Class):
+        return False
+    for one in (owner, *owner.mro()):
+        if any(str(base).endswith(("Enum", "Flag")) for base in one.bases):
+            return True  # the members of an enumeration are values
+        doc = doc_of(one)
+        if doc is not None and (named.name in doc.given or _is_said(named.name, doc)):
+            return True
+    return False
+
+
+def _incomplete(function: griffe.Function, doc: Doc) -> Iterator[str]:
+    if "overload" in function.labels or "property" in function.labels:
+        return
+    for parameter in function.parameters:
+        name = parameter.name
+        if name not in _OWN and not name.startswith("_") and name not in doc.given and not _is_said(name, doc):
+            yield f"the docstring does not say what {name!r} is: add it under `Args`"
+    sections = bool(doc.given or doc.raises or doc.cancellation)
+    if sections and not doc.returns and str(function.returns) not in _NOTHING and not _answers(doc):
+        yield "the docstring does not say what is answered: add `Returns`"
+    for error in _raised(function):
+        if error not in doc.raises and not _is_said(error, doc):
+            yield f"the docstring does not say when {error} is raised: add it under `Raises`"
+    if "async" in function.labels and not doc.cancellation and "cancel" not in doc.whole.lower():
+        yield "the docstring of a coroutine does not say what a cancellation leaves: add `Cancellation`"
+
+
+def _is_said(name: str, doc: Doc) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", doc.whole) is not None
+
+
+def _answers(doc: Doc) -> bool:
+    return _ABOUT_VALUE.match(doc.text) is not None
+
+
+def _raised(function: griffe.Function) -> list[str]:
+    """The errors that a function's own lines raise by name, those apart that it catches itself."""
+    source = textwrap.dedent(function.source)
+    if not source:
+        return []
+    found = ast.parse(source).body[0]
+    assert isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef)
+    return list(dict.fromkeys(_raises(found.body)))
+
+
+def _raises(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for statement in body:
+        match statement:
+            case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name)) if name[0].isupper():
+                if name not in {"AssertionError", "StopIteration", "NotImplementedError"}:
+                    yield name
+            case ast.Try(body=inner, handlers=handlers, orelse=orelse, finalbody=finalbody):
+                caught = {one for handler in handlers for one in _caught(handler)}
+                yield from (one for one in _raises(inner) if one not in caught)
+                for part in (*(handler.body for handler in handlers), orelse, finalbody):
+                    yield from _raises(part)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                pass  # what stands in it is raised when that is called
+            case ast.Match(cases=cases):
+                for case in cases:
+                    yield from _raises(case.body)
+            case (
+                ast.If(body=inner, orelse=orelse)
+                | ast.For(body=inner, orelse=orelse)
+                | ast.While(body=inner, orelse=orelse)
+            ):
+                yield from _raises([*inner, *orelse])
+            case ast.With(body=inner) | ast.AsyncWith(body=inner) | ast.AsyncFor(body=inner):
+                yield from _raises(inner)
+            case _:
+                pass
+
+
+def _caught(handler: ast.ExceptHandler) -> list[str]:
+    match handler.type:
+        case ast.Name(id=name):
+            return [name]
+        case ast.Tuple(elts=names):
+            return [one.id for one in names if isinstance(one, ast.Name)]
+        case _:
+            return []
+
+
+def defects_of_events(keys: Sequence[EventKey], found: Sequence[Site]) -> Iterator[str]:
+    """Events that are dispatched otherwise than declared, or not at all, or by a key that nobody can see.
+
+    Args:
+        keys: The declarations.
+        found: All dispatches and registrations.
+    """
+    declared = {key.path: key for key in keys}
+    for site in found:
+        if site.method not in MODES:
+            continue
+        place = f"{site.module}.{site.within}"
+        if site.key is None:
+            yield f"{place}: `{site.method}({site.written}, …)` does not name the key of its event: write it there"
+        elif declared[site.key].mode != MODES[site.method]:
+            key = declared[site.key]
+            yield f"{place}: dispatches {key.event!r} by `{site.method}`, but it is declared as {key.mode}"
+    dispatched = {site.key for site in found if site.method in MODES}
+    for key in keys:
+        if key.path not in dispatched:
+            yield f"{key.path}: {key.event!r} is declared and never dispatched: remove it, or dispatch it"
+
+
+def defects_of_citations(package: Package, known: frozenset[str]) -> Iterator[str]:
+    """Clauses that a docstring cites and the specification does not have.
+
+    Args:
+        package: The docstrings of its modules and names are looked through.
+        known: The ids of all clauses and rulings.
+    """
+    for module in package.modules:
+        for named in (module.tree, *walk(module.names)):
+            text = named.docstring.value if named.docstring is not None else ""
+            cited = [*mentioned_ids(text), *(match[0] for match in RULING_ID.finditer(text))]
+            for clause in dict.fromkeys(cited):
+                if clause not in known:
+                    yield f"{named.path}: cites {clause}, which the specification does not have"

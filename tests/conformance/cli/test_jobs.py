@@ -1,0 +1,62 @@
+"""Work in pieces: the same results however many processes do it."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dshconform.adapters.catalog import IMPLEMENTATIONS, command_implementation
+from dshconform.cli.jobs import Done, perform
+from dshconform.cli.target import Target
+from dshconform.links.link import Limits, Link
+from tests.conformance.cli.conftest import FAKE
+
+
+@dataclass(frozen=True)
+class Greetings:
+    """Each piece says who it is, and what it talked to; one of them makes those behind it needless."""
+
+    pieces: int
+    last: int = -1
+
+    def __len__(self) -> int:
+        return self.pieces
+
+    def perform(self, number: int, link: Link) -> tuple[str, bool]:
+        link.call("world.open")
+        return f"{number} {link.hello.implementation.name}", number == self.last
+
+
+def work(tmp_path: Path, pieces: Greetings, jobs: int, *command: str) -> Done[str]:
+    implementation = command_implementation(command, None) if command else IMPLEMENTATIONS["reference"]
+    return perform(Target(implementation, "", Limits(), tmp_path), pieces, jobs, lambda _: None)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_every_piece_is_done_once(tmp_path: Path, jobs: int) -> None:
+    """Results stand in the order of the pieces, whoever did them."""
+    done = work(tmp_path, Greetings(5), jobs)
+    assert list(done.results.items()) == [(number, f"{number} dshcore") for number in range(5)]
+    assert (done.fault, done.interrupted) == (None, False)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_stands_behind_the_end_is_not_among_the_results(tmp_path: Path, jobs: int) -> None:
+    """Another process may have done it already; the results are the same."""
+    assert list(work(tmp_path, Greetings(9, last=3), jobs).results) == [0, 1, 2, 3]
+
+
+def test_an_adapter_given_by_its_command_works_in_other_processes(tmp_path: Path) -> None:
+    """Each process starts it for itself."""
+    done = work(tmp_path, Greetings(3), 2, sys.executable, str(FAKE), "good")
+    assert list(done.results) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_fault_when_an_adapter_starts_or_ends_is_told(tmp_path: Path, jobs: int) -> None:
+    """It is in what comes back, beside the results."""
+    done = work(tmp_path, Greetings(3), jobs, sys.executable, str(FAKE), "dead-on-arrival", "world.open")
+    assert done.fault is not None
+    assert done.fault.kind == "died"
+    assert done.results == {}
