@@ -75,7 +75,7 @@ def assert_finds(check: MachineCheck, fault: Fault, link: Link, *, commands: int
     assert played(check.model_type(), link, steps).difference is None, "the fault is still there"
 
 
-def assert_prologue_finds(check: MachineCheck, fault: Fault, link: Link, *, commands: int) -> None:
+def assert_prologue_finds(check: MachineCheck, fault: Fault, link: Link, *, commands: int, first: bool = False) -> None:
     """As `assert_finds`, for a machine of many prologues: the first one that blames the clause is enough.
 
     Args:
@@ -83,18 +83,25 @@ def assert_prologue_finds(check: MachineCheck, fault: Fault, link: Link, *, comm
         fault: What is planted in the implementation.
         link: The implementation.
         commands: How many its smallest failure may have.
+        first: Whether the clause has to be blamed before all others.
     """
+
+    def blames(difference: Difference | None) -> bool:
+        clauses = () if difference is None else difference.clauses
+        return clauses[:1] == (fault.clause,) if first else fault.clause in clauses
+
     context = RunContext(link=link, ledger=Ledger(), seed=1, examples=0, progress=lambda _: None)
     with suppress_type_checks(), fault.plant():
         found: list[Failure] = []
         others: list[Difference] = []
         for prologue in check.model_type().prologues():
             example = played(check.model_type(), link, prologue)
-            if example.difference is not None and fault.clause in example.difference.clauses:
+            if example.difference is not None and blames(example.difference):
                 check.tell(example, example.difference, context, found)
                 break
             others += [] if example.difference is None else [example.difference]
         assert found, others
+        assert blames(found[0].difference)
         steps = _assert_shown(check, found[0], link, commands)
     assert played(check.model_type(), link, steps).difference is None, "the fault is still there"
 

@@ -10,6 +10,7 @@ from dshconform.contracts.model import Exhaustible, Model, Small
 from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
 from dshconform.contracts.pipeline import PipelineModel
+from dshconform.contracts.rollback import RollbackModel
 from dshconform.contracts.scheduling import SchedulingModel
 from dshconform.contracts.session import SessionModel
 from dshconform.contracts.table import TableCheck
@@ -21,12 +22,12 @@ from dshconform.scenarios.load import bundled
 from dshconform.trace.invariants import INVARIANTS
 
 MODELS: Final[Mapping[str, type[Model]]] = {
-    model.name: model for model in (InboxModel, TurnModel, SchedulingModel, PipelineModel, SessionModel)
+    model.name: model for model in (InboxModel, TurnModel, SchedulingModel, PipelineModel, SessionModel, RollbackModel)
 }
 """The models of the contract machines, by contract."""
 
-_COMMANDS: Final[Mapping[str, int]] = {PipelineModel.name: 6}
-"""How many commands an example has, where one command does much: there each is a whole call."""
+_COMMANDS: Final[Mapping[str, int]] = {PipelineModel.name: 6, RollbackModel.name: 12}
+"""How many commands an example has, where one command does much: there each is a whole call, or a whole life."""
 
 EXHAUSTIBLE: Final[Mapping[str, type[Exhaustible]]] = {
     name: model for name, model in MODELS.items() if issubclass(model, Small)

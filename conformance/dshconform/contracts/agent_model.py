@@ -58,6 +58,7 @@ class AgentModel(Model, Generic[A]):
         grid: Its cells.
     """
 
+    features: ClassVar[tuple[str, ...]] = ()
     variants: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, agent: A, calls: Calls, alphabet: Alphabet[A], grid: Grid[A]) -> None:

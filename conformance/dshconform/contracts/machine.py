@@ -52,7 +52,7 @@ class MachineCheck:
 
     Args:
         model_type: The contract's model.
-        commands: Commands of one example after its prologue, at most.
+        commands: Commands of one example behind its prologue, at most.
         every_prologue: Whether there is a world for each prologue, however few are asked for.
     """
 

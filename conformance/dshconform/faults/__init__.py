@@ -31,6 +31,7 @@ from dshconform.faults.record import RECORD_FAULTS
 from dshconform.faults.registrations import REGISTRATION_FAULTS
 from dshconform.faults.rendered_prompts import RENDERING_FAULTS
 from dshconform.faults.requests import REQUEST_FAULTS
+from dshconform.faults.rollbacks import ROLLBACK_FAULTS
 from dshconform.faults.scheduling import SCHEDULING_FAULTS
 from dshconform.faults.schemas import SCHEMA_FAULTS
 from dshconform.faults.scopes import SCOPE_FAULTS
@@ -96,4 +97,12 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 
-__all__ = ["FAULTS", "PIPELINE_FAULTS", "SCENARIO_FAULTS", "SCHEDULING_FAULTS", "TURN_FAULTS", "Fault"]
+__all__ = [
+    "FAULTS",
+    "PIPELINE_FAULTS",
+    "ROLLBACK_FAULTS",
+    "SCENARIO_FAULTS",
+    "SCHEDULING_FAULTS",
+    "TURN_FAULTS",
+    "Fault",
+]

@@ -9,7 +9,9 @@ from dshconform.protocol.messages import Reply, Row
 from dshconform.trace.rows import compact
 
 _OBJECT: Final = (dict, Mapping)  # the first alone costs a fifth of asking an abstract class
-_SELECTORS: Final = frozenset({"kind", "agent", "call", "part"})
+_SELECTORS: Final = frozenset({"kind", "agent", "session", "call", "part", "at"})
+_CARRIED: Final[Mapping[str, str]] = {"call": "callId", "session": "session"}
+"""The members of a selector that are found in the payload."""
 
 
 class GateNotFound(Exception):
@@ -43,12 +45,16 @@ class OpenGates:
         """Answer the adapter's id of the only open gate that fits.
 
         Args:
-            selector: `kind`, `agent`, `call` (a tool call's id) and `part` (the function), each optional.
+            selector: `kind`, `agent`, `session` (of a call that is about one), `call` (a tool call's id), `part` (the
+                function) and `at` (the place among those that fit, from 0), each optional.
 
         Raises:
             GateNotFound: None fits, or several do.
         """
         fitting = [gate for gate in self._open if _fits(self._rows[gate], selector)]
+        place = selector.get("at")
+        if isinstance(place, int):
+            fitting = fitting[place : place + 1]
         if len(fitting) == 1:
             return fitting[0]
         how_many = "no open gate is" if not fitting else f"{len(fitting)} open gates are"
@@ -93,9 +99,11 @@ def check_selectors(value: Json) -> None:
 
 def _fits(row: Row, selector: JsonMap) -> bool:
     for key, wanted in selector.items():
-        if key == "call":
+        if key == "at":
+            continue
+        if key in _CARRIED:
             payload = row.get("payload")
-            found = payload.get("callId") if isinstance(payload, Mapping) else None
+            found = payload.get(_CARRIED[key]) if isinstance(payload, Mapping) else None
         else:
             found = row.get(key)
         if found != wanted:

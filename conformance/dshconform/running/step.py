@@ -4,14 +4,27 @@ Scenarios are lists of steps that a person wrote; the model of a contract machin
 judged by the same code.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.pattern import clauses_in
 from dshconform.trace.rows import COMPARED, ExpectedRow
 
 UNCHECKED: Final[JsonMap] = {"$any": True}
+
+
+class Strands(Protocol):
+    """Takes rows apart: nothing is said of the order of two rows that share no strand."""
+
+    def __call__(self, rows: Sequence[JsonMap], /) -> Sequence[Sequence[str]]:
+        """The names of the strands in which each of the rows stands; strands are judged in the order of their names."""
+        ...
+
+    def surplus(self, row: JsonMap, /) -> tuple[str, ...]:
+        """Who says first of an observed row that it may not come now; nothing where what is expected says that."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +37,11 @@ class Expectation:
         result: What the operation must answer; unchecked when absent.
         error: How the operation must fail; absent, it must not fail.
         rows: All rows that must be observed, in order; unchecked when absent.
+        otherwise: Lists that are as good as `rows`, where the clauses leave open which it is.
         only: The rows that `rows` speaks about; an entry is a kind, or narrower (`dshconform.trace.rows.is_compared`).
         apart: Rows that are compared by themselves, entries as in `only`: nothing says where they stand among the
             others.
+        strands: Takes the rows apart further, where a clause orders only some of them; absent, they are one list.
         open: The kinds of the gates that must be open afterwards, in order of opening; unchecked when absent.
     """
 
@@ -35,8 +50,10 @@ class Expectation:
     result: Json = field(default_factory=lambda: UNCHECKED)
     error: JsonMap | None = None
     rows: tuple[ExpectedRow, ...] | None = None
+    otherwise: tuple[tuple[ExpectedRow, ...], ...] = ()
     only: frozenset[str] = COMPARED
     apart: frozenset[str] = frozenset()
+    strands: Strands | None = None
     open: tuple[str, ...] | None = None
 
     def cited(self) -> list[str]:
@@ -46,7 +63,7 @@ class Expectation:
         """
         demands = self.result is not UNCHECKED or self.error or self.rows is not None or self.open is not None
         found = [*((*self.clauses, *self.after) if demands else ()), *clauses_in(self.result), *clauses_in(self.error)]
-        for row in self.rows or ():
+        for row in (*(self.rows or ()), *(row for rows in self.otherwise for row in rows)):
             found += [*row.clauses, *clauses_in(row.pattern)]
         return found
 

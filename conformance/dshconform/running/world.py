@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import TypeAlias
 
 from msgspec import UNSET
 
@@ -11,8 +12,8 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Reply, Row
 from dshconform.running.gates import GateNotFound, OpenGates
 from dshconform.running.ledger import Ledger
-from dshconform.running.step import UNCHECKED, Expectation, Step
-from dshconform.trace.compare import NO_ROWS, Alignment, align, compare_rows
+from dshconform.running.step import UNCHECKED, Expectation, Step, Strands
+from dshconform.trace.compare import NO_ROWS, Alignment, align, compare_rows, nobody
 from dshconform.trace.invariants import INVARIANTS, Watch
 from dshconform.trace.pattern import MISSING, Difference, Matching, plain
 from dshconform.trace.rows import ExpectedRow, is_compared
@@ -113,22 +114,30 @@ class World:
         expect = last.step.expect
         if expect.rows is None:
             return NO_ROWS
+        if expect.strands is not None:  # together: a row may stand in several
+            observed = [row for row in last.reply.observed if is_compared(row, expect.only)]
+            return align(expect.rows, observed, self.matching.tolerate)
         strands = _strands(expect.rows, expect, last.reply.observed)
         wanted = [row for expected, _ in strands for row in expected]
         return align(wanted, [row for _, observed in strands for row in observed], self.matching.tolerate)
 
     def _judge(self, op: str, expect: Expectation, reply: Reply) -> Difference | None:
         difference = _judge_outcome(op, expect, reply, self.matching)
-        if difference is None and expect.rows is not None:
-            nothing_more = expect.after or expect.clauses
-            for expected, observed in _strands(expect.rows, expect, reply.observed):
-                difference = difference or compare_rows(expected, observed, self.matching, nothing_more)
-            if difference is None:
-                self.matching.hold(nothing_more)
+        if difference is None and expect.rows is not None and not self._otherwise(expect, reply.observed):
+            difference = _compare(expect.rows, expect, reply.observed, self.matching)
         if difference is None and expect.open is not None:
             kinds: Sequence[Json] = self.gates.kinds
             difference = self.matching.annotated(list(expect.open), kinds, expect.clauses, f"{op} open gates")
         return difference
+
+    def _otherwise(self, expect: Expectation, observed: Sequence[Row]) -> bool:
+        """Whether the rows are one of the lists that are as good; then they have been counted."""
+        for rows in expect.otherwise:
+            trial = self.matching.trial()
+            if _compare(rows, expect, observed, trial) is None:
+                self.matching.adopt(trial)
+                return True
+        return False
 
 
 def new_world(link: Link, ledger: Ledger, *, show: Callable[[Exchange], None] = _nothing) -> World:
@@ -148,11 +157,29 @@ def compared(expect: Expectation, observed: Sequence[Row]) -> list[list[Row]]:
     return [rows for _, rows in _strands((), expect, observed)]
 
 
-def _strands(
-    wanted: Sequence[ExpectedRow], expect: Expectation, observed: Sequence[Row]
-) -> list[tuple[Sequence[ExpectedRow], list[Row]]]:
+def _compare(
+    wanted: Sequence[ExpectedRow], expect: Expectation, observed: Sequence[Row], matching: Matching
+) -> Difference | None:
+    """Compare the rows of a step, strand by strand."""
+    nothing_more = expect.after or expect.clauses
+    surplus = nobody if expect.strands is None else expect.strands.surplus
+    for expected, seen in _strands(wanted, expect, observed):
+        difference = compare_rows(expected, seen, matching, nothing_more, surplus)
+        if difference is not None:
+            return difference
+    matching.hold(nothing_more)
+    return None
+
+
+_Strand: TypeAlias = tuple[Sequence[ExpectedRow], list[Row]]
+"""The expected and the observed rows of a strand."""
+
+
+def _strands(wanted: Sequence[ExpectedRow], expect: Expectation, observed: Sequence[Row]) -> list[_Strand]:
     """The expected and the observed rows of a step, apart where nothing is said of their order."""
     seen = _aborts_in_order([row for row in observed if is_compared(row, expect.only)])
+    if expect.strands is not None:
+        return _untwined(wanted, seen, expect.strands)
     if not expect.apart:
         return [(wanted, seen)]
     return [
@@ -162,6 +189,18 @@ def _strands(
         )
         for apart in (False, True)
     ]
+
+
+def _untwined(wanted: Sequence[ExpectedRow], seen: Sequence[Row], strands: Strands) -> list[_Strand]:
+    """The rows of each strand."""
+    found: dict[str, tuple[list[ExpectedRow], list[Row]]] = {}
+    for row, names in zip(wanted, strands([row.pattern for row in wanted]), strict=True):
+        for name in names:
+            found.setdefault(name, ([], []))[0].append(row)
+    for observed, names in zip(seen, strands(seen), strict=True):
+        for name in names:
+            found.setdefault(name, ([], []))[1].append(observed)
+    return [found[name] for name in sorted(found)]
 
 
 def _aborts_in_order(rows: list[Row]) -> list[Row]:

@@ -26,7 +26,10 @@ class _Status:
             if members_of(row.get("payload")).get("status") != self.status.get(agent):
                 self.nested.add(agent)
             return None
-        if row["name"] != "agent/status":  # created or disposed
+        if row["name"] == "agent/created":
+            self.status.setdefault(agent, "idle")  # a wake from before may have been told of already
+            return None
+        if row["name"] == "agent/disposed":
             self.status[agent] = "idle"
             self.open_turns.pop(agent, None)
             self.nested.discard(agent)

@@ -11,8 +11,17 @@ from dshconform.trace.pattern import MISSING, Difference, Matching, plain
 from dshconform.trace.rows import ExpectedRow, row_line, row_subject, row_title
 
 
+def nobody(_: Row) -> tuple[str, ...]:
+    """Who says first that a row may not come now, where that is said by what is expected."""
+    return ()
+
+
 def compare_rows(
-    expected: Sequence[ExpectedRow], observed: Sequence[Row], matching: Matching, clauses: tuple[str, ...]
+    expected: Sequence[ExpectedRow],
+    observed: Sequence[Row],
+    matching: Matching,
+    clauses: tuple[str, ...],
+    surplus: Callable[[Row], tuple[str, ...]] = nobody,
 ) -> Difference | None:
     """Compare two lists of rows, both in order and both complete.
 
@@ -26,6 +35,7 @@ def compare_rows(
         matching: Bound names, counts and tolerance of this world.
         clauses: Blamed for a row that comes after everything expected. One that comes too early or is missing is the
             affair of the clauses that demand the row in that place, and then of these.
+        surplus: Who is asked before them about a row that comes where it is not expected.
 
     Returns:
         The first difference that is not tolerated, or nothing.
@@ -39,7 +49,7 @@ def compare_rows(
         while instead is not None and not _same_thing(wanted.pattern, instead):
             if not any(_same_thing(wanted.pattern, later) for later in observed[seen + 1 :]):
                 break
-            blamed = _together(wanted.clauses, clauses)
+            blamed = _together((*surplus(instead), *wanted.clauses), clauses)
             difference = _unexpected(instead, blamed, f"{row_title(instead)} is not expected here")
             if not matching.tolerate(difference):
                 return difference
@@ -56,7 +66,7 @@ def compare_rows(
         if not matching.tolerate(difference):
             return difference
     for row in observed[seen:]:
-        blamed = clauses or (expected[-1].clauses if expected else ())
+        blamed = _together(surplus(row), clauses or (expected[-1].clauses if expected else ()))
         difference = _unexpected(row, blamed, f"{row_title(row)} comes after everything that was expected")
         if not matching.tolerate(difference):
             return difference

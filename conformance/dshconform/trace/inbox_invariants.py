@@ -33,8 +33,8 @@ class _Inbox(SettlingFold):
     lists: dict[str, Lists | None] = field(default_factory=dict)
     turns: dict[str, Json] = field(default_factory=dict)
     owed: dict[tuple[str, str], int] = field(default_factory=dict)
-    gone: set[str] = field(default_factory=set)
-    """The sessions that have left: what is logged there is not published any more."""
+    live: set[str] = field(default_factory=set)
+    """The sessions that have begun and not left: what is logged in others is not published."""
     last: Row | None = None
 
     def __call__(self, row: Row, matching: Matching) -> Difference | None:
@@ -49,14 +49,14 @@ class _Inbox(SettlingFold):
                 session = str(row.get("session"))
                 self.lists.pop(session, None)
                 if row["name"] == "session/disposed":
-                    self.gone.add(session)
+                    self.live.discard(session)
                 else:
-                    self.gone.discard(session)
+                    self.live.add(session)
                 return None
 
     def _logged(self, row: Row, matching: Matching) -> Difference | None:
         session, event = str(row.get("session")), event_of(row)
-        self.gone.discard(session)
+        self.live.add(session)
         data = members_of(event.get("data"))
         if event["type"] == "turn/start":
             self.turns[session] = data.get("turn")
@@ -113,7 +113,7 @@ class _Inbox(SettlingFold):
         return None
 
     def _told(self, row: Row, matching: Matching) -> Difference | None:
-        if row.get("agent") in self.gone:
+        if row.get("agent") not in self.live:
             return None
         kind = str(row["name"]).removeprefix("agent/inbox/")
         payload = members_of(row.get("payload"))

@@ -97,6 +97,15 @@ class Matching:
         """Count one successful evaluation for each of the clauses."""
         self._evaluated.append(clauses)
 
+    def trial(self) -> "Matching":
+        """A matching to try something on that knows what is bound so far, and tolerates nothing."""
+        return Matching(bound=dict(self.bound))
+
+    def adopt(self, trial: "Matching") -> None:
+        """Take over what a trial has bound and counted: it matched."""
+        self.bound |= trial.bound
+        self._evaluated += trial._evaluated  # noqa: SLF001 - one of its own kind
+
     def annotated(self, pattern: Json, value: Json, clauses: tuple[str, ...], at: str) -> Difference | None:
         """Match `value`, found at the place named `at`, and blame `clauses` for what differs.
 
@@ -229,10 +238,9 @@ class Matching:
         """Whether one of the options matches; what the others bound, held and differed in is forgotten."""
         assert isinstance(options, Sequence)
         for option in options:
-            trial = Matching(bound=dict(self.bound))
-            if trial._match(option, value, path, at) is None:
-                self.bound |= trial.bound
-                self._evaluated += trial._evaluated
+            trial = self.trial()
+            if trial._match(option, value, path, at) is None:  # noqa: SLF001 - one of its own kind
+                self.adopt(trial)
                 return True
         return False
 

@@ -93,6 +93,7 @@ class DrivenAgent(Agent):
         self._state = State()
         self._activity: Activity | None = None
         self._cancel_due = False
+        self._host_stops = False
         self._inbox = Inbox(session, _Notifications(self), self._carry_out_due_cancel)
         self._ctx = ctx(self)
 
@@ -190,6 +191,7 @@ class DrivenAgent(Agent):
         try:
             self._feed(Input.SETTLE)
         finally:
+            self._host_stops = False
             activity.retired.set()
 
     # --- the life of the agent ---------------------------------------------------------------------------------------
@@ -225,8 +227,10 @@ class DrivenAgent(Agent):
     def host_cancelled(self) -> None:
         """Take note that the host is cancelling the task of the activity: it ends as if disposed, and wakes nothing.
 
-        A driver that were started now would outlive the host's clean-up; pending messages stay.
+        A driver that were started before it has settled, be it by a listener of `idle`, would outlive the host's
+        clean-up; pending messages stay.
         """
+        self._host_stops = True
         self.cancel(DISPOSED, keep_inbox=True)
         self._state = replace(self._state, latch=False)
 
@@ -242,7 +246,7 @@ class DrivenAgent(Agent):
             AGENT-STATUS-02, WAKE-LATCH-04
         """
         state, actions = step(self._state, what)
-        if Action.START_DRIVER in actions and self._initiators.closing:
+        if Action.START_DRIVER in actions and (self._initiators.closing or self._host_stops):
             return None  # since the insertion, or a replay: no driver could run, and what is pending is parked
         self._state = state
         left: Action | None = None

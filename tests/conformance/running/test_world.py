@@ -1,5 +1,7 @@
 """A world performs steps, resolves gates by their symbolic names, and judges the replies."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from dshconform.links.link import AdapterFault
@@ -53,6 +55,28 @@ def test_an_ambiguous_gate_is_a_difference() -> None:
     found = opened.perform(Step("gate.resolve", {"gate": {"kind": "x/y"}}))
     assert found is not None
     assert found.sentence.startswith("2 open gates are")
+
+
+def test_gates_of_one_name_are_told_apart_by_their_place() -> None:
+    """Of those that fit, in order of opening; a session may be part of the name."""
+    opened, adapter = world(
+        {
+            "observed": [
+                gate("g1", "x/y", session="a"),
+                gate("g2", "x/y", session="b"),
+                gate("g3", "x/y", session="a"),
+            ],
+            "open": ["g1", "g2", "g3"],
+        },
+    )
+    assert opened.perform(step()) is None
+    for place, name in ((0, "g1"), (1, "g3")):
+        selector: JsonMap = {"kind": "x/y", "session": "a", "at": place}
+        assert opened.gates.resolve({"gate": selector}) == {"gate": name}
+    found = opened.perform(Step("gate.resolve", {"gate": {"session": "a", "at": 2}}))
+    assert found is not None
+    assert found.sentence.startswith("no open gate is {session: a, at: 2}")
+    assert len(adapter.commands) == 1
 
 
 def test_a_gate_that_nobody_announced_is_the_adapters_fault() -> None:
@@ -122,6 +146,65 @@ def test_rows_apart_may_stand_anywhere_among_the_others() -> None:
         assert opened.last_rows().first is not None
 
 
+class _ByAgent:
+    """A strand for each agent, and one for the ends of them all with the task that comes behind."""
+
+    def __call__(self, rows: Sequence[JsonMap], /) -> Sequence[Sequence[str]]:
+        return [self._strands(row) for row in rows]
+
+    def _strands(self, row: JsonMap) -> list[str]:
+        if row["on"] == "live":
+            return [f"1 {row['agent']}", *(["2 end"] if row["name"] == "x/gone" else [])]
+        return ["2 end" if row["on"] == "task" else "3 call"]
+
+    def surplus(self, row: JsonMap, /) -> tuple[str, ...]:
+        return ("A-B-09",) if row["on"] == "task" else ()
+
+
+def test_only_rows_of_one_strand_have_an_order() -> None:
+    """A row may stand in several; who says of a row that it comes too early may hang on the row."""
+    a, b = _live("x/gone", "a"), _live("x/here", "b")
+    task: JsonMap = {"on": "task", "task": "t", "value": None}
+    returned: JsonMap = {"on": "return", "op": "agent.inspect", "result": None}
+    rows = read_rows(
+        [
+            {"live": "x/gone", "agent": "a", "by": "A-B-01"},
+            {"live": "x/here", "agent": "b", "by": "A-B-02"},
+            *({"task": "t", "by": "A-B-03"}, {"return": "agent.inspect"}),
+        ]
+    )
+    expect = {"rows": rows, "strands": _ByAgent()}
+    for observed in ([a, b, task, returned], [b, returned, a, task], [a, task, returned, b]):
+        assert world({"observed": list(observed)})[0].perform(step(**expect)) is None
+    for wrong, at, clauses in (
+        ([task, a, b, returned], "task t", ("A-B-09", "A-B-01", "A-A-01")),
+        ([a, task, returned], "live x/here", ("A-B-02", "A-A-01")),
+        ([a, b, task, b, returned], "live x/here", ("A-A-01",)),
+        ([a, b, task, task, returned], "task t", ("A-B-09", "A-A-01")),
+    ):
+        opened, _ = world({"observed": list(wrong)})
+        found = opened.perform(step(**expect))
+        assert found is not None
+        assert (found.at, found.clauses) == (at, clauses)
+        assert opened.last_rows().pairs
+
+
+def test_rows_may_be_one_of_several_lists() -> None:
+    """Any will do, what it says counts, and a reply that is none of them differs from the first."""
+    first, second = read_rows([{"task": "t", "by": "A-B-01"}]), read_rows([{"task": "u", "by": "A-B-02"}])
+    expect = {"rows": first, "otherwise": (second,), "only": frozenset({"task"})}
+    for name, clause in (("t", "A-B-01"), ("u", "A-B-02")):
+        opened, _ = world({"observed": [{"on": "task", "task": name, "value": None}]})
+        assert opened.perform(step(**expect)) is None
+        assert clause in opened.matching.held
+        assert len(opened.matching.held) == 2
+    opened, _ = world({"observed": [{"on": "task", "task": "v", "value": None}]})
+    found = opened.perform(step(**expect))
+    assert found is not None
+    assert found.clauses == ("A-B-01", "A-A-01")
+    assert "A-B-02" in step(**expect).expect.cited()
+
+
 def test_who_of_several_is_told_first_of_an_abort_is_not_compared() -> None:
     """Neighbouring rows stand by function and call; what they say, and what stands between, is compared."""
     returned: JsonMap = {"on": "return", "op": "agent.inspect", "result": None}
@@ -137,6 +220,10 @@ def test_who_of_several_is_told_first_of_an_abort_is_not_compared() -> None:
 
 def _log(event: str) -> JsonMap:
     return {"on": "log", "session": "a", "event": {"type": event, "seq": 0, "time": 0, "data": {}}}
+
+
+def _live(name: str, agent: str) -> JsonMap:
+    return {"on": "live", "name": name, "agent": agent, "payload": {}}
 
 
 def _abort(part: str, call: int) -> JsonMap:

@@ -340,6 +340,17 @@ def test_what_a_session_logs_that_has_left_is_not_published() -> None:
     rows = TRACES["plain turn"]
     assert seen([*rows, gone, told]) is None
     assert seen([*rows, told]) is not None
+    assert seen([told]) is None, "a resume that failed has never been published"
+
+
+def test_a_status_that_was_told_before_the_agent_is_announced_counts() -> None:
+    """A driver may have been started by a listener of its session; then the agent runs when its creation is told."""
+    created: Row = {"on": "live", "name": "agent/created", "agent": "a", "payload": {}}
+    running: Row = {"on": "live", "name": "agent/status", "agent": "a", "payload": {"status": "running"}}
+    idle: Row = {**running, "payload": {"status": "idle"}}
+    assert seen([running, created, idle]) is None
+    assert seen([created, running, idle]) is None
+    assert seen([created, idle]) is not None
 
 
 def test_a_log_into_which_the_suite_wrote_is_no_evidence_of_its_driver() -> None:

@@ -10,6 +10,7 @@ from tests.reference.world import USER, Model, World, aborted, do, hang, message
 from dshcore.agent import (
     AGENT_PRE_STEP,
     AGENT_REQUEST,
+    AGENT_STATUS,
     AGENT_TURN_STOPPING,
     AGENTS,
     Agent,
@@ -96,6 +97,19 @@ def test_host_replays_nothing(world: World) -> None:
     assert agent.status == "running"
     world.run(driver_of(agent).cancel)
     assert (agent.status, [m["id"] for m in agent.inbox.next_turn]) == ("idle", ["B"])
+    world.model.follow(hang())
+    world.followup("C")
+    assert agent.status == "running"
+
+
+def test_what_is_sent_on_idle_waits_for_another_wake(world: World) -> None:
+    """A listener of the `idle` that a cancelled driver leaves starts no further one, which nobody would cancel."""
+    agent = world.create()
+    world.model.follow(hang())
+    world.followup("A")
+    world.root.on(AGENT_STATUS, when(lambda change: change.status == "idle", lambda: agent.steer(message("B"))))
+    world.run(driver_of(agent).cancel)
+    assert (agent.status, [m["id"] for m in agent.inbox.next_step]) == ("idle", ["B"])
     world.model.follow(hang())
     world.followup("C")
     assert agent.status == "running"

@@ -1,0 +1,457 @@
+"""What each command of the rollback contract does: at the top, in a burst, or in a function of the suite."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from dshconform.contracts import rollback_rows as rows
+from dshconform.contracts.inbox_commands import items_of, read_command
+from dshconform.contracts.inbox_rows import Clauses, by
+from dshconform.contracts.model import CommandError
+from dshconform.contracts.rollback_commands import LOOP, OWNER, STUB, message_id, owner_in, script_of, text_in
+from dshconform.contracts.rollback_state import Closing, Life, Listener, State, Undecided
+from dshconform.contracts.rollback_teardowns import Ending
+from dshconform.contracts.rollback_transactions import Transactions
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.running.step import UNCHECKED
+
+Outcome: TypeAlias = Mapping[str, Json]
+"""How a command ended: a pattern for its `result` or `error`, and nothing where that is not looked at."""
+
+_LOOKS: Final = frozenset({"registry.get", "session.get", "agent.inspect", "session.read"})
+
+
+class Calls(Transactions):
+    """One command.
+
+    Args:
+        state: Changed by it.
+        switches: Variants in which the implementation is followed.
+    """
+
+    def __init__(self, state: State, switches: frozenset[str]) -> None:
+        super().__init__(state, switches)
+        self._caller: Life | None = None
+        """The life whose function runs, if any."""
+        first = self.record.strands.first
+        for closing in state.closings:
+            first[closing.task] = closing.clauses
+        for life in state.lives.values():
+            first |= dict.fromkeys(life.disposals, ("LIFE-DISP-07",))
+            if life.failure is not None:
+                first[f"t.{life.handle}"] = ("LIFE-ROLL-06",)
+
+    # ------------------------------------------------------------------ commands
+
+    def perform(self, op: str, args: JsonMap) -> Outcome:
+        """Perform a command, and let everything come to rest.
+
+        Returns:
+            What the reply must say.
+
+        Raises:
+            Undecided: No clause says what happens.
+            CommandError: It is none.
+        """
+        outcome: Outcome = {}
+        if op == "burst":
+            for at, item in enumerate(items_of(args)):
+                inner, given = read_command(item)
+                ended = self._call(inner, given, ())
+                self.record.add(rows.returned(inner, ended, at=str(at)), self.record.after)
+            self.record.add(rows.returned(op, {}), self.record.after)
+        elif op in _ANSWERS:
+            _ANSWERS[op](self, args)
+        else:
+            outcome = self._call(op, args, ())
+            if not self.record.inside:
+                self.record.add(rows.returned(op, {}), self.record.after)
+        self.settle()
+        return outcome
+
+    def _call(self, op: str, args: JsonMap, clauses: Clauses) -> Outcome:
+        """Do what a command does before it returns; the clauses answer for what a look shows."""
+        if op not in _CALLS:
+            raise CommandError(f"{op!r} is no command of the rollback contract")
+        return _CALLS[op](self, args, clauses)
+
+    def run(self, fn: JsonMap, kind: str, clauses: Clauses, looks: Clauses = ()) -> Ending:
+        """Call a function of the suite, which follows its script."""
+        part, script = script_of(fn)
+        outer, caller = self._caller, self.state.lives.get(part.partition(".")[0])
+        if not script or script[0].get("do") != "gate":
+            self.record.add(rows.called(part, kind), clauses)
+        for at, one in enumerate(script):
+            if "op" not in one:
+                return self._ends(one, part, kind, clauses)
+            op, args = read_command(one)
+            self._caller, self.record.limit = caller, ()
+            outcome = self._call(op, args, looks or clauses)
+            self._caller = outer
+            self.record.add(rows.returned(op, outcome, part, str(at)), (*self.record.limit, *clauses))
+            if self.record.lists and op not in _LOOKS:
+                raise Undecided  # in an announcement of which nobody says that it is made
+        return "pass", None
+
+    def _ends(self, one: JsonMap, part: str, kind: str, clauses: Clauses) -> Ending:
+        match one.get("do"):
+            case "gate":
+                self.record.add(rows.called(part, kind, waits=True), clauses)
+                return "gate", None
+            case "return":
+                return "return", one.get("value")
+            case "throw" | "reject" as how:
+                return str(how), one.get("error")
+            case other:
+                raise CommandError(f"a function of the rollback contract does not {other!r}")
+
+    def life(self, args: JsonMap) -> Life:
+        """The life that a command is about, by its handle.
+
+        Raises:
+            Undecided: There is none, so far, or there never was an agent.
+        """
+        life = self.state.lives.get(text_in(args, "agent"))
+        if life is None or life.step == "load":
+            raise Undecided
+        return life
+
+    def _acted_on(self, args: JsonMap) -> Life:
+        """The same, where the call acts on it before it returns."""
+        life = self.life(args)
+        if self._caller is None:  # a function has its own strand
+            self.record.strands.caller = life.handle
+        return life
+
+    def _new(self, name: str) -> str:
+        """Use a name, which nothing has had before."""
+        if name in self.state.used:
+            raise Undecided
+        self.state.used.add(name)
+        return name
+
+    # ------------------------------------------------------------------ looks
+
+    def get_agent(self, args: JsonMap, clauses: Clauses) -> Outcome:
+        """Who is registered."""
+        return self._found(text_in(args, "id"), self.state.registry, clauses)
+
+    def get_session(self, args: JsonMap, clauses: Clauses) -> Outcome:
+        """Whose session is live."""
+        return self._found(text_in(args, "id"), self.state.store, clauses)
+
+    def _found(self, identity: str, among: Mapping[str, str], clauses: Clauses) -> Outcome:
+        unsure = identity in self.record.unsure or self.record.lists
+        return {} if unsure else {"result": by(clauses, among.get(identity))}
+
+    def inspect(self, args: JsonMap, clauses: Clauses) -> Outcome:
+        """An agent as it shows itself."""
+        return {"result": by(clauses, inspected(self.life(args)))}
+
+    def read(self, args: JsonMap, clauses: Clauses) -> Outcome:
+        """The length of a log."""
+        life = self.life({"agent": text_in(args, "session")})
+        stored: Clauses = ("LIFE-RES-02",) if life.form == "resume" else ()
+        return {"result": by((*stored, *clauses), {"seq": life.seq})}
+
+    def nothing(self, _: JsonMap, __: Clauses) -> Outcome:
+        """Change nothing."""
+        return {}
+
+    # ------------------------------------------------------------------ owners and signals
+
+    def open_owner(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Mount the plugin."""
+        if text_in(args, "owner") != OWNER or self.state.owners.get(OWNER, "closed") != "closed":
+            raise Undecided
+        self.state.owners[OWNER] = "open"
+        return {}
+
+    def close_owner(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Close the plugin."""
+        return self._close(text_in(args, "owner"), args)
+
+    def unload(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Close the loop."""
+        self.unloaded = True
+        return self._close(text_in(args, "part"), args)
+
+    def _close(self, owner: str, args: JsonMap) -> Outcome:
+        state, task = self.state, self._new(text_in(args, "task"))
+        if owner not in {OWNER, LOOP} or state.owners.get(owner) != "open":
+            raise Undecided
+        state.owners[owner] = "closing"
+        who = "loop" if owner == LOOP else "owner"
+        owned = [life for life in state.lives.values() if owner in {LOOP, life.owner}]
+        held = [life for life in owned if life.phase != "gone"]
+        handles = {life.handle for life in held}
+        closing = Closing(owner, task, handles, frozenset(handles))
+        state.closings.append(closing)
+        self.record.after = ("LIFE-OWN-06",) if owner == LOOP else ("LIFE-OWN-08", "LIFE-OWN-01")
+        for life in held:
+            if owner == LOOP or not life.ending:
+                self.disposal_cell(life, who)
+            self.close(life, owner)
+        if owner == OWNER and any(life.identity in state.store for life in owned) and not held:
+            self.record.cell("disposal", "id reused", who)
+        self.record.strands.first[task] = closing.clauses
+        self.close_next(closing)
+        return {}
+
+    def load(self, args: JsonMap, _: Clauses) -> Outcome:
+        """The loop comes back."""
+        task = self._new(text_in(args, "task"))
+        if args.get("part") != LOOP or self.state.owners[LOOP] != "closed":
+            raise Undecided
+        self.state.owners[LOOP] = "open"
+        self.jobs.append(lambda: self.record.add(rows.settled(task), ("LIFE-OWN-06",)))
+        return {}
+
+    def new_signal(self, args: JsonMap, _: Clauses) -> Outcome:
+        """A new signal under a name; the old one has to do with nobody."""
+        name = text_in(args, "signal")
+        if any(life.signal == name for life in self.state.lives.values()) or name not in self.state.signals:
+            raise Undecided
+        self.state.signals[name] = ()
+        return {}
+
+    def abort_signal(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Abort a signal, once."""
+        name, reason = text_in(args, "signal"), args.get("reason")
+        if self.state.signals.get(name) != ():
+            raise Undecided
+        self.state.signals[name] = (reason,)
+        for life in self.state.lives.values():
+            if life.signal != name or life.phase == "gone":
+                continue
+            if not life.handed:
+                self.abort(life, reason)
+                continue
+            self.record.after = self.record.blame[life.identity] = ("LIFE-ABORT-06",)
+            if life.phase == "live":
+                self.record.cell(life.form, "live", "aborted")
+        return {}
+
+    # ------------------------------------------------------------------ scopes and registrations
+
+    def listen(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Listen to what is told of a life."""
+        fn, scoped = args.get("fn"), "in" in args
+        part, _script = script_of(fn)
+        life = self.life({"agent": part.partition(".")[0]})
+        if scoped and life.phase == "unwinding":
+            raise Undecided  # from when on the scope refuses is the affair of contexts
+        if scoped and life.phase == "gone":
+            late = "setup" in life.open
+            self.record.cell("scope", "setup outlived" if late else "gone", "registers")
+            self.record.after = ("LIFE-ROLL-12",) if late else ("LIFE-DISP-17",)
+            return {"error": by(self.record.after, {"code": "INACTIVE_EFFECT"})}
+        assert isinstance(fn, Mapping)
+        event, when = text_in(args, "event"), fn.get("when")
+        narrowed: JsonMap = {}
+        if isinstance(when, Mapping):
+            narrowed = {name: value for name, value in when.items() if name not in {"agent", "session"}}
+        life.hears = life.hears or (scoped and event.endswith("/disposed"))
+        self.state.listeners.append(Listener(event, life.handle, fn, scoped, narrowed))
+        return {}
+
+    def effect(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Leave a cleanup in the scope of an agent, which has none."""
+        life, undo = self.life({"agent": owner_in(args)}), args.get("undo")
+        if life.cleanup is not None or life.failure or life.phase not in {"composing", "announcing", "live"}:
+            raise Undecided
+        assert isinstance(undo, Mapping)
+        life.cleanup = undo
+        return {}
+
+    def enter_stub(self, _: JsonMap, __: Clauses) -> Outcome:
+        """Somebody registers what is shaped like an agent."""
+        if "b" in self.state.registry:
+            raise Undecided
+        self.state.registry["b"] = STUB
+        return {}
+
+    def undo(self, args: JsonMap, _: Clauses) -> Outcome:
+        """It is withdrawn."""
+        if args.get("of") != "leave" or self.state.registry.get("b") != STUB:
+            raise Undecided
+        del self.state.registry["b"]
+        self.record.after = self.record.blame["b"] = ("REG-DET-01",)
+        return {}
+
+    # ------------------------------------------------------------------ agents
+
+    def create(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Create an agent."""
+        self._new(text_in(args, "handle"))
+        return self.begin("create", args, self._caller)
+
+    def resume(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Resume one."""
+        self._new(text_in(args, "handle"))
+        return self.begin("resume", args, self._caller)
+
+    def dispose(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Dispose of an agent through its handle."""
+        life, task = self._acted_on(args), self._new(text_in(args, "task"))
+        if not life.handed:
+            raise Undecided  # nobody has the handle (LIFE-OWN-10)
+        self.disposal_cell(life, "handle")
+        self.record.strands.first[rows.CALL] = ("LIFE-DISP-24",)
+        if life.phase == "gone":
+            clauses: Clauses = ("LIFE-DISP-08",) if life.identity in self.state.store else ("LIFE-DISP-07",)
+            self.record.after = self.record.blame[life.identity] = clauses
+            self.jobs.append(lambda: self.record.add(rows.settled(task, value=by(clauses, UNCHECKED)), clauses))
+            return {}
+        life.disposals.append(task)
+        if life.ending:
+            self.record.after = ("LIFE-DISP-07", "LIFE-DISP-09")
+        self.tear_down(life, "handle", ("LIFE-DISP-01",))
+        return {}
+
+    def followup(self, args: JsonMap, _: Clauses) -> Outcome:
+        """A message for a turn of its own."""
+        return self._send(args, "followup")
+
+    def steer(self, args: JsonMap, _: Clauses) -> Outcome:
+        """A message for the next step."""
+        return self._send(args, "steer")
+
+    def inject(self, args: JsonMap, _: Clauses) -> Outcome:
+        """A message that wakes nobody."""
+        return self._send(args, "inject")
+
+    def _send(self, args: JsonMap, preset: str) -> Outcome:
+        return self.deliver(self._acted_on(args), self._new(message_id(args)), preset)
+
+    def cancel(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Cancel as the user does."""
+        self.cancel_turn(self._acted_on(args))
+        return {}
+
+    def begin_maintenance(self, args: JsonMap, _: Clauses) -> Outcome:
+        """Start a maintenance task."""
+        life = self.life(args)
+        part, _script = script_of(args.get("fn"))
+        if part != f"{life.handle}.job":
+            raise CommandError(f"the function of a maintenance task is named after its agent: {life.handle}.job")
+        self.maintain(life, self._new(text_in(args, "task")))
+        return {}
+
+    # ------------------------------------------------------------------ answers to what waits
+
+    def resolve(self, args: JsonMap) -> None:
+        """A function goes on, and its call ends."""
+        self._answer(args, failed=False)
+
+    def reject_gate(self, args: JsonMap) -> None:
+        """A function goes on, and fails."""
+        self._answer(args, failed=True)
+
+    def _answer(self, args: JsonMap, *, failed: bool) -> None:
+        gate = args.get("gate")
+        if not isinstance(gate, Mapping):
+            raise CommandError(f"a gate is named by what it is, not {gate!r}")
+        if gate.get("kind") == "store/load":
+            place = gate.get("at", 0)
+            if not isinstance(place, int) or ("at" not in gate and self._loads(gate) > 1):
+                raise Undecided
+            self.loaded(text_in(gate, "session"), place, args, failed=failed)
+            return
+        life, what = self._waiting(gate)
+        if failed and what in {"job", "commit"}:
+            raise Undecided  # the affair of other contracts
+        life.open.discard(what)
+        match what:
+            case "setup" if life.waits:
+                self.composed(life, "reject" if failed else "return", args.get("error" if failed else "value"))
+            case "setup":
+                which = "setup that ended itself" if life.step == "setup" else "setup"
+                self.record.cell("late", which, "fails" if failed else "commits" if args.get("value") else "returns")
+                late: Clauses = ("LIFE-ROLL-12",) if failed else ("LIFE-SETUP-04", "LIFE-ROLL-12")
+                self.record.after = self.record.blame[life.identity] = late
+            case "undo":
+                if failed:
+                    self.cleanup_failed(life, "reject")
+                self.record.after = (*life.why, "LIFE-DISP-01")
+                self.leave(life)
+            case "job":
+                self.maintained(life, args.get("value"))
+            case _:
+                self.record.after = ("LIFE-SETUP-03",)
+
+    def _loads(self, gate: JsonMap) -> int:
+        return sum(self.state.lives[handle].identity == gate.get("session") for handle in self.state.loads)
+
+    def _waiting(self, gate: JsonMap) -> tuple[Life, str]:
+        """The life of which a function waits, and which of its functions that is."""
+        handle, _, what = text_in(gate, "part").partition(".")
+        life = self.life({"agent": handle})
+        if what not in life.open:
+            raise Undecided
+        return life, what
+
+    def inside(self, args: JsonMap) -> None:
+        """A setup that waits registers something, or looks."""
+        gate, do = args.get("gate"), args.get("do")
+        if not isinstance(gate, Mapping) or not isinstance(do, list | tuple):
+            raise CommandError("gate.do needs a gate, and a list of actions")
+        life, what = self._waiting(gate)
+        if what != "setup":
+            raise Undecided
+        clauses: Clauses = ("LIFE-SETUP-01",) if life.waits else ("LIFE-ROLL-12",)
+        self.record.after = clauses
+        for at, one in enumerate(do):
+            assert isinstance(one, Mapping)
+            op, given = read_command(one)
+            if op not in {"listen", *_LOOKS}:
+                raise Undecided
+            outcome = self._call(op, given, clauses)
+            self.record.add(rows.returned(op, outcome, text_in(gate, "part"), f"do.{at}"), clauses)
+
+    def stream_ends(self, args: JsonMap) -> None:
+        """The model's stream ends."""
+        gate = args.get("gate")
+        self.end_stream(self.life(gate if isinstance(gate, Mapping) else {}))
+
+
+def inspected(life: Life) -> JsonMap:
+    """What an agent shows of itself."""
+    running = bool(life.open & {"driver", "model"})
+    lists: JsonMap = {
+        name: [{"id": identity} for identity in life.lists[target]]
+        for name, target in (("nextStep", "next-step"), ("nextTurn", "next-turn"))
+    }
+    return {"id": life.identity, "status": "running" if running else "idle", **lists}
+
+
+_CALLS: Final[Mapping[str, Callable[[Calls, JsonMap, Clauses], Outcome]]] = {
+    "registry.get": Calls.get_agent,
+    "session.get": Calls.get_session,
+    "agent.inspect": Calls.inspect,
+    "session.read": Calls.read,
+    "registry.list": Calls.nothing,
+    "owner.open": Calls.open_owner,
+    "owner.close": Calls.close_owner,
+    "world.unload": Calls.unload,
+    "world.load": Calls.load,
+    "signal.new": Calls.new_signal,
+    "signal.abort": Calls.abort_signal,
+    "listen": Calls.listen,
+    "effect": Calls.effect,
+    "registry.enter": Calls.enter_stub,
+    "undo": Calls.undo,
+    "agent.create": Calls.create,
+    "agent.resume": Calls.resume,
+    "agent.dispose": Calls.dispose,
+    "agent.followup": Calls.followup,
+    "agent.steer": Calls.steer,
+    "agent.inject": Calls.inject,
+    "agent.cancel": Calls.cancel,
+    "agent.maintain": Calls.begin_maintenance,
+}
+_ANSWERS: Final[Mapping[str, Callable[[Calls, JsonMap], None]]] = {
+    "gate.resolve": Calls.resolve,
+    "gate.reject": Calls.reject_gate,
+    "gate.do": Calls.inside,
+    "stream.end": Calls.stream_ends,
+}

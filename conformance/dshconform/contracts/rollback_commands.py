@@ -1,0 +1,370 @@
+"""The commands of the rollback contract: how a scenario writes them, and the scripts of their functions.
+
+Everything that belongs to one life carries its handle in its name: the function `a1.setup`, the task `t.a1`. So it is
+known of each row, whose it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dshconform.contracts.inbox_commands import burst, items_of, message_of, messages_in, read_command
+from dshconform.contracts.model import CommandError
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.scenarios.macros import message
+
+IDS: Final = ("a", "b")
+OWNER: Final = "p"
+"""The plugin that owns agents."""
+SIGNALS: Final = ("s", "r")
+STUB: Final = "stub"
+"""What is shaped like an agent of the id `b`, and can be registered."""
+LOOP: Final = "loop"
+
+ANNOUNCEMENTS: Final = ("session/created", "agent/created", "agent/session-start")
+DISPOSALS: Final = ("agent/disposed", "session/disposed")
+
+ENOUGH: Final[JsonMap] = {"$error": {"message": "enough", "as": "enough"}}
+"""The reason of an abort that is an error."""
+PLAIN: Final = "plain"
+"""One that is none."""
+
+LOGS: Final[Mapping[str, Sequence[JsonMap]]] = {
+    "empty": (),
+    "one turn": (
+        {"type": "turn/start", "seq": 0, "time": 1, "data": {"turn": 1}},
+        {"type": "turn/end", "seq": 1, "time": 1, "data": {"turn": 1, "reason": {"kind": "completed"}}},
+    ),
+    "pending": (
+        {"type": "turn/start", "seq": 0, "time": 1, "data": {"turn": 1}},
+        {"type": "turn/end", "seq": 1, "time": 1, "data": {"turn": 1, "reason": {"kind": "aborted"}}},
+        {
+            "type": "agent/inbox/spliced",
+            "seq": 2,
+            "time": 1,
+            "data": {"target": "next-step", "start": 0, "inserted": [message("kept")]},
+        },
+        {"type": "session/end-seed", "seq": 3, "time": 1, "data": {}},
+    ),
+}
+"""What is stored, by name; the last one was resumed before, and has its marker."""
+
+
+def route(identity: str) -> JsonMap:
+    """The options of an agent: each id has a model of its own."""
+    return {"provider": f"mock-{identity}", "model": "m1"}
+
+
+def model_of(identity: str) -> str:
+    """The function that is the model of an id."""
+    return f"model {identity}"
+
+
+NO_MORE: Final[JsonMap] = {}
+"""No further arguments."""
+
+
+def id_of(handle: str) -> str:
+    """The id of a life."""
+    return handle[:1]
+
+
+def action(op: str, **args: Json) -> JsonMap:
+    """A command in a script."""
+    return {"op": op, "args": args}
+
+
+def command(op: str, **args: Json) -> JsonMap:
+    """A command."""
+    return {"do": op, "args": args}
+
+
+# --- what a function does -----------------------------------------------------------------------------------------
+
+
+def look(identity: str) -> list[JsonMap]:
+    """A look at both registries."""
+    return [action("registry.get", id=identity), action("session.get", id=identity)]
+
+
+def read(handle: str) -> list[JsonMap]:
+    """A look at an agent and at its session."""
+    return [action("agent.inspect", agent=handle), action("session.read", session=handle, what=["seq"])]
+
+
+def error(name: str) -> JsonMap:
+    """An error that is known by a name."""
+    return {"$error": {"message": name, "as": name}}
+
+
+def throw(name: str = "no") -> JsonMap:
+    """Fail at once."""
+    return {"do": "throw", "error": error(name)}
+
+
+def reject(name: str = "late") -> JsonMap:
+    """Answer an awaitable that fails."""
+    return {"do": "reject", "error": error(name)}
+
+
+WAIT: Final[JsonMap] = {"do": "gate"}
+
+
+def commit(handle: str, *script: JsonMap) -> JsonMap:
+    """Answer a commit."""
+    return {"do": "return", "value": {"commit": {"$fn": f"{handle}.commit", "do": list(script)}}}
+
+
+def cleanup(handle: str, *script: JsonMap) -> JsonMap:
+    """Leave a cleanup in the scope of an agent."""
+    undo: JsonMap = {"$fn": f"{handle}.undo", "do": list(script)}
+    return action("effect", **{"as": f"{handle}.effect"}, **{"in": {"agent": handle}}, undo=undo)
+
+
+def on(
+    handle: str, event: str, *script: JsonMap, name: str = "on", scoped: bool = False, when: JsonMap = NO_MORE
+) -> JsonMap:
+    """Listen to what is told of an agent, through its scope or not; `when` says more of the calls that count."""
+    about: JsonMap = {"session" if event.startswith("session/") else "agent": handle}
+    fn: JsonMap = {"$fn": f"{handle}.{name}", "do": list(script)}
+    place: JsonMap = {"in": {"agent": handle}} if scoped else {}
+    narrowed: JsonMap = {} if scoped else {"when": {**about, **when}}
+    return action("listen", **{"as": f"{handle}.{name}"}, event=event, fn={**fn, **narrowed}, **place)
+
+
+def created(handle: str, *script: JsonMap, form: str = "create", more: JsonMap = NO_MORE) -> JsonMap:
+    """Create or resume an agent, in a script; `script` is its setup, `more` are further arguments."""
+    setup: JsonMap = {"$fn": f"{handle}.setup", "do": list(script)}
+    identity = id_of(handle)
+    args: JsonMap = {"task": f"t.{handle}", "agent": identity, "handle": handle, "options": route(identity)}
+    return {"op": f"agent.{form}", "args": {**args, "setup": setup, **more}}
+
+
+def within(owner: str) -> JsonMap:
+    """The argument of a creation through the plugin, or through the scope of a life."""
+    return {"in": {"agent": owner} if owner[-1:].isdigit() else owner}
+
+
+def aborted_by(signal: str) -> JsonMap:
+    """The argument of a creation that has a signal."""
+    return {"signal": {"$signal": signal}}
+
+
+def aborted(signal: str = "s", reason: Json = ENOUGH) -> JsonMap:
+    """Abort a signal, in a script."""
+    return action("signal.abort", signal=signal, reason=reason)
+
+
+def closed(task: str, owner: str = OWNER) -> JsonMap:
+    """Close the plugin, or the loop, in a script."""
+    return (
+        action("world.unload", task=task, part=LOOP) if owner == LOOP else action("owner.close", owner=owner, task=task)
+    )
+
+
+def disposed(handle: str, task: str) -> JsonMap:
+    """Dispose of an agent, in a script."""
+    return action("agent.dispose", task=task, agent=handle)
+
+
+def sent(handle: str, identity: str, preset: str = "followup") -> JsonMap:
+    """Send a message, in a script."""
+    return action(f"agent.{preset}", agent=handle, message=message(identity))
+
+
+# --- commands -----------------------------------------------------------------------------------------------------
+
+
+def top(one: JsonMap) -> JsonMap:
+    """An action as a command of its own."""
+    return {"do": one["op"], "args": one["args"]}
+
+
+def together(*actions: JsonMap) -> JsonMap:
+    """Actions in one stretch."""
+    return burst(*map(top, actions))
+
+
+def open_owner() -> JsonMap:
+    """Mount the plugin."""
+    return command("owner.open", owner=OWNER, requires=["agents"])
+
+
+def renew(signal: str) -> JsonMap:
+    """A new signal under a name."""
+    return command("signal.new", signal=signal)
+
+
+def answer(part: str, value: Json = None) -> JsonMap:
+    """End the call of a function that waits."""
+    given: JsonMap = {} if value is None else {"value": value}
+    return command("gate.resolve", gate={"part": part}, **given)
+
+
+def refuse(part: str, name: str = "no") -> JsonMap:
+    """Let the call of a function that waits fail."""
+    return command("gate.reject", gate={"part": part}, error=error(name))
+
+
+def inside(part: str, *actions: JsonMap) -> JsonMap:
+    """Do something in a call that waits."""
+    return command("gate.do", gate={"part": part}, do=list(actions))
+
+
+def loading(identity: str, at: int = 0) -> JsonMap:
+    """The name of the gate of a load."""
+    place: JsonMap = {} if at == 0 else {"at": at}
+    return {"kind": "store/load", "session": identity, **place}
+
+
+def loaded(identity: str, log: str = "empty", at: int = 0) -> JsonMap:
+    """A load comes to its end."""
+    stored: JsonMap = {"header": {"version": 0, "id": identity, "createdAt": 5}, "events": list(LOGS[log])}
+    return command("gate.resolve", gate=loading(identity, at), value=stored)
+
+
+def not_loaded(identity: str, at: int = 0) -> JsonMap:
+    """A load fails."""
+    return command("gate.reject", gate=loading(identity, at), error=error("lost"))
+
+
+def end_stream(handle: str) -> JsonMap:
+    """The model's stream ends."""
+    return command("stream.end", gate={"kind": "model/stream", "agent": handle})
+
+
+def cancel(handle: str) -> JsonMap:
+    """Cancel as the user does."""
+    return command("agent.cancel", agent=handle, cause={"kind": "user"})
+
+
+def maintain(handle: str, task: str = "m") -> JsonMap:
+    """Start a maintenance task that waits."""
+    return command("agent.maintain", task=task, agent=handle, fn={"$fn": f"{handle}.job", "do": "gate"})
+
+
+REGISTER: Final = command("registry.enter", **{"as": "leave"}, agent=STUB)
+"""Somebody registers what is shaped like an agent of `b`."""
+WITHDRAW: Final = command("undo", of="leave")
+RELOAD: Final = command("world.load", task="loaded", part=LOOP)
+NOTHING: Final = command("registry.list")
+"""Changes nothing."""
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+def script_of(fn: Json) -> tuple[str, list[JsonMap]]:
+    """The name of a function, and its script.
+
+    Raises:
+        CommandError: It is none.
+    """
+    if not isinstance(fn, Mapping) or not isinstance(fn.get("$fn"), str):
+        raise CommandError(f"a function is needed, not {fn!r}")
+    do = fn.get("do", [])
+    script = [WAIT] if do == "gate" else do
+    if not isinstance(script, list | tuple):
+        raise CommandError(f"a script is a list of actions, not {script!r}")
+    return str(fn["$fn"]), [one for one in script if isinstance(one, Mapping)]
+
+
+def text_in(args: JsonMap, name: str) -> str:
+    """A text among the arguments of a command.
+
+    Raises:
+        CommandError: There is none.
+    """
+    value = args.get(name)
+    if not isinstance(value, str):
+        raise CommandError(f"a command needs a text {name!r}, not {value!r}")
+    return value
+
+
+def owner_in(args: JsonMap) -> str:
+    """Through which context a command goes: `root`, a plugin, or the scope of a life."""
+    place = args.get("in", "root")
+    return text_in(place, "agent") if isinstance(place, Mapping) else str(place)
+
+
+def error_name(written: Json) -> str:
+    """The name of an error; nothing where it is none."""
+    form = written.get("$error") if isinstance(written, Mapping) else None
+    return str(form.get("as")) if isinstance(form, Mapping) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a session is when it is restored.
+
+    Args:
+        turn: The number of its last turn.
+        length: How many events its log has, the marker of its end included.
+        pending: The ids of its pending messages.
+    """
+
+    turn: int
+    length: int
+    pending: list[str]
+
+
+def stored_in(args: JsonMap) -> Stored:
+    """Read what the storage answers.
+
+    Raises:
+        CommandError: It is no header with events.
+    """
+    value = args.get("value")
+    events = value.get("events") if isinstance(value, Mapping) else None
+    if not isinstance(events, list | tuple):
+        raise CommandError(f"the storage answers a header and events, not {value!r}")
+    turn, pending, last = 0, [], None
+    for event in events:
+        data = event.get("data") if isinstance(event, Mapping) else None
+        last = event.get("type") if isinstance(event, Mapping) else None
+        if isinstance(data, Mapping) and last == "turn/start" and isinstance(data.get("turn"), int):
+            turn = int(str(data["turn"]))
+        elif isinstance(data, Mapping) and last == "agent/inbox/spliced":
+            pending += [str(one["id"]) for one in messages_in(data.get("inserted"))]
+    return Stored(turn, len(events) + (last != "session/end-seed"), pending)
+
+
+def message_id(args: JsonMap) -> str:
+    """The id of the message that is sent."""
+    return str(message_of(args)["id"])
+
+
+def simpler(written: JsonMap) -> list[JsonMap]:
+    """Commands that say less than this one."""
+    op, args = read_command(written)
+    if op == "burst":
+        items = items_of(args)
+        if len(items) == 1:
+            return [top(items[0])]
+        return [{"do": op, "args": {"do": [*items[:at], *items[at + 1 :]]}} for at in range(len(items))]
+    plainer: list[JsonMap] = [
+        {key: value for key, value in args.items() if key != name}
+        for name in ("in", "signal", "meta")
+        if name in args and "setup" in args
+    ]
+    plainer += [{**args, name: fn} for name in ("setup", "fn", "undo") for fn in _shorter(args.get(name))]
+    return [{"do": op, "args": one} for one in plainer]
+
+
+def _shorter(fn: Json) -> list[JsonMap]:
+    """A function without one of its actions, or with one that says less."""
+    if not isinstance(fn, Mapping) or not isinstance(fn.get("do"), list | tuple):
+        return []
+    _, script = script_of(fn)
+    found: list[list[JsonMap]] = []
+    for at, one in enumerate(script):
+        found.append([*script[:at], *script[at + 1 :]])
+        args, value = one.get("args"), one.get("value")
+        for holder, name in ((args, "fn"), (args, "undo"), (value, "commit")):
+            if isinstance(holder, Mapping):
+                key = "args" if holder is args else "value"
+                found += [
+                    [*script[:at], {**one, key: {**holder, name: less}}, *script[at + 1 :]]
+                    for less in _shorter(holder.get(name))
+                ]
+    return [{**fn, "do": shorter} for shorter in found]
