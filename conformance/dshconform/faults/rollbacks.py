@@ -134,11 +134,12 @@ _OWN: Final[tuple[Fault, ...]] = (
             Life,
             "_tear_down",
             (
-                "            await agent.ctx.dispose()",
+                "            cancelled = await _unwind(agent.ctx) or cancelled",
                 (
-                    "            asyncio.ensure_future(agent.ctx.dispose())\n"
+                    "            asyncio.ensure_future(_unwind(agent.ctx))\n"
                     "            for _ in range(50):\n"
-                    "                await asyncio.sleep(0)"
+                    "                await asyncio.sleep(0)\n"
+                    "            cancelled = None"
                 ),
             ),
         ),
