@@ -122,6 +122,18 @@ def public(owner: griffe.Object) -> Iterator[Named]:
         yield member
 
 
+def is_public(found: griffe.Object) -> bool:
+    """Whether something has a heading on a page, or is a page.
+
+    Args:
+        found: A module, or something that one defines.
+    """
+    hidden = any(part.startswith("_") for part in found.path.split("."))
+    return not hidden and (
+        isinstance(found, griffe.Module) or any(one is found for one in public(found.parent or found))
+    )
+
+
 def walk(names: Sequence[Named]) -> Iterator[Named]:
     """Names, and what is public of the classes among them, each class before its members.
 
