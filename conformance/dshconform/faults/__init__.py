@@ -101,15 +101,9 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 
-ALL_FAULTS: Final[tuple[Fault, ...]] = (
-    *FAULTS,
-    *SCENARIO_FAULTS,
-    *TURN_FAULTS,
-    *SCHEDULING_FAULTS,
-    *PIPELINE_FAULTS,
-    *ROLLBACK_FAULTS,
-)
-"""All of them; whoever tries one asks every check that cites its clause."""
+_EVERY: Final = (*FAULTS, *SCENARIO_FAULTS, *TURN_FAULTS, *SCHEDULING_FAULTS, *PIPELINE_FAULTS, *ROLLBACK_FAULTS)
+ALL_FAULTS: Final[tuple[Fault, ...]] = tuple({fault.id: fault for fault in _EVERY}.values())
+"""All of them, each once; whoever tries one asks every check that cites its clause."""
 
 
 def faults_of(clause: str) -> list[Fault]:

@@ -7,12 +7,10 @@ import msgspec
 from dshconform.links.link import FaultKind
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import ImplementationInfo
-from dshconform.running.blame import whose
 from dshconform.running.check import Failure, Outcome
 from dshconform.running.ledger import Deviation
 from dshconform.running.step import Step
 from dshconform.running.world import command_of
-from dshconform.spec import load_specification
 from dshconform.trace.compare import Alignment
 from dshconform.trace.pattern import MISSING, Difference, Path
 
@@ -123,7 +121,6 @@ class FailureEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The smallest example of a difference; see `Failure` and `Difference`."""
 
     check: str
-    fault: str
     clauses: list[str]
     at: str
     path: list[str | int]
@@ -147,7 +144,6 @@ class FailureEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         difference = failure.difference
         return cls(
             check=check,
-            fault=whose(failure, load_specification().clauses)[0].value,
             clauses=list(difference.clauses),
             at=difference.at,
             path=list(difference.path),

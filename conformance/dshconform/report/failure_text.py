@@ -6,7 +6,6 @@ from typing import Final
 
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.report.text import WIDTH, wrapped
-from dshconform.running.blame import whose
 from dshconform.running.check import Failure
 from dshconform.running.step import Step
 from dshconform.spec.clause import Clause
@@ -30,8 +29,6 @@ def failure_lines(failure: Failure, clauses: Mapping[str, Clause], replay: str |
         replay: The command line that replays it.
     """
     yield from blamed_lines(failure.difference, clauses)
-    fault, why = whose(failure, clauses)
-    yield from wrapped(f"fault: {fault} ({why})", "  ", hanging="  ")
     yield ""
     yield from steps_lines(failure.steps, failure.found_after)
     yield ""

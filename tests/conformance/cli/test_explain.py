@@ -166,6 +166,7 @@ def evidence() -> JsonMap:
     return {
         "versions": made_by,
         "implementation": {"name": "fake", "version": "1", "language": "Python"},
+        "target": "--implementation fake",
         "profiles": ["core"],
         "features": [],
         "seed": 3,

@@ -24,7 +24,7 @@ def say(text: str) -> None:
 
 def reply(command: Message, **members: Any) -> str:
     outcome = {} if members.keys() & {"result", "error", "fault"} else {"result": None}
-    told = [] if command["op"] == "hello" else [*burst_of(command), returned(command, outcome | members)]
+    told = [] if command["op"] == "hello" else [returned(command, outcome | members)]
     return json.dumps({"id": command["id"], "observed": told, "open": []} | outcome | members) + "\n"
 
 
@@ -32,17 +32,6 @@ def returned(command: Message, members: Message) -> Message:
     """The row that every command has."""
     outcome = {name: members[name] for name in ("result", "error") if name in members}
     return {"on": "return", "op": command["op"]} | (outcome or {"result": None})
-
-
-def burst_of(command: Message) -> list[Message]:
-    """The rows of a burst's own commands."""
-    items = command["args"].get("do", []) if command["op"] == "burst" else []
-    answers = ("gate.", "stream.")
-    return [
-        {"on": "return", "op": item["op"], "at": str(at), "result": None}
-        for at, item in enumerate(items)
-        if not item["op"].startswith(answers)
-    ]
 
 
 def row(command: Message, observed: Message) -> str:

@@ -1,7 +1,5 @@
 """A failure as a person reads it, at 80 columns."""
 
-from dataclasses import replace
-
 import pytest
 
 from dshconform.report.failure_text import failure_lines, side_by_side
@@ -37,25 +35,6 @@ def test_a_failure_names_everything() -> None:
     assert "  > log x {turn: 1}                       log x {turn: 2}" in text
     assert lines[-1] == "  replay: dshconform replay x.yaml"
     assert max(map(len, lines)) <= 80
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({}, "fault: implementation (the adapter kept its promises)"),
-        ({"reproduced": False}, "fault: open (the same commands did not lead to it again"),
-        ({"reproduced": None}, "fault: open (it was not tried again)"),
-        ({"difference": replace(DIFFERENCE, clauses=())}, "fault: open (no clause says what should have happened)"),
-        (
-            {"difference": replace(DIFFERENCE, clauses=("PROMPT-ASM-01",))},
-            "fault: specification unclear (PROMPT-ASM-01 rests on rc.8, ruling R-45 (proposed))",
-        ),
-    ],
-)
-def test_whose_fault_it_is_is_said(changes: dict[str, object], told: str) -> None:
-    """The adapter's has been ruled out by then; a clause that is only proposed accuses nobody alone."""
-    text = " ".join("\n".join(failure_lines(failure(**changes), CLAUSES, None)).split())
-    assert told in text
 
 
 def test_what_is_not_deterministic_is_said() -> None:

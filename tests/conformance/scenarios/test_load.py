@@ -82,7 +82,7 @@ def test_a_model_makes_the_world() -> None:
         (
             "steps:",
             "steps:\n  - {do: stream.end, args: {gate: {knd: x}}}",
-            "step 1: a gate has no 'knd': name it by agent, call, kind, part",
+            "step 1: a gate has no 'knd': name it by agent, at, call, kind, part, session",
         ),
         (
             "steps:",
