@@ -29,8 +29,8 @@ CHECK = MachineCheck(PromptModel, commands=4)
 OPEN: Final = write.open_world()
 NEAR: Final = write.assemble("near")
 UNSEEN: Final = {"schemas-are-shared", "hidden-providers-are-asked", "suppression-is-a-switch"}
-"""What only shows to those who keep a value, which takes the feature `values`, and what is asked in vain: the machine blames
-that on the call of the assembly (PROMPT-ASM-01), and scenarios on the clause itself."""
+"""What only shows to those who keep a value, which takes the feature `values`, and what is asked in vain: the machine
+blames that on the call of the assembly (PROMPT-ASM-01), and scenarios on the clause itself."""
 FAULTS: Final = [
     fault
     for fault in (*PROMPT_FAULTS, *ASSEMBLY_FAULTS, *RENDERING_FAULTS)
