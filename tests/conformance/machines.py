@@ -117,3 +117,23 @@ def _assert_shown(check: MachineCheck, failure: Failure, link: Link, commands: i
     assert again is not None
     assert same_place(again, failure.difference)
     return steps
+
+
+def assert_prologues_reach_every_clause(model_type: type[Model], link: Link) -> None:
+    """The prologues alone evaluate each clause that a model cites, and the model lists what it cites.
+
+    Args:
+        model_type: The model.
+        link: An implementation without a fault.
+    """
+    held: set[str] = set()
+    cited: set[str] = set()
+    with suppress_type_checks():
+        for prologue in model_type().prologues():
+            example = played(model_type(), link, prologue)
+            assert example.difference is None
+            assert len(example.performed) == len(prologue), "a command of a prologue makes no sense"
+            held |= set(example.world.matching.held)
+            cited |= {clause for exchange in example.world.record for clause in exchange.step.expect.cited()}
+    assert cited == set(model_type.clauses)
+    assert cited <= held

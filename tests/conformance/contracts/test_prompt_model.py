@@ -23,7 +23,7 @@ from dshconform.links.link import Link
 from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
-from tests.conformance.machines import assert_finds, played, run
+from tests.conformance.machines import assert_finds, assert_prologues_reach_every_clause, run
 
 CHECK = MachineCheck(PromptModel, commands=4)
 OPEN: Final = write.open_world()
@@ -58,17 +58,7 @@ def titles(step: Step) -> list[str]:
 
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
-    held: set[str] = set()
-    cited: set[str] = set()
-    with suppress_type_checks():
-        for prologue in PromptModel().prologues():
-            example = played(PromptModel(), link, prologue)
-            assert example.difference is None
-            assert len(example.performed) == len(prologue), "a command of a prologue makes no sense"
-            held |= set(example.world.matching.held)
-            cited |= {clause for exchange in example.world.record for clause in exchange.step.expect.cited()}
-    assert cited == set(PromptModel.clauses)
-    assert cited <= held
+    assert_prologues_reach_every_clause(PromptModel, link)
 
 
 def test_the_cited_clauses_bind_whoever_declares_the_profile() -> None:

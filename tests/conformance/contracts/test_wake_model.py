@@ -34,7 +34,7 @@ from dshconform.protocol.json_value import JsonMap
 from dshconform.running.ledger import Ledger
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
-from tests.conformance.machines import assert_finds, played, run
+from tests.conformance.machines import assert_finds, assert_prologues_reach_every_clause, played, run
 
 CHECK = MachineCheck(WakeModel, commands=4)
 GROUPS = ("WAKE-", "MAINT-", "IDLE-", "CANCEL-REENTRY-")
@@ -68,17 +68,7 @@ def titles(step: Step) -> list[str]:
 
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
-    held: set[str] = set()
-    cited: set[str] = set()
-    with suppress_type_checks():
-        for prologue in WakeModel().prologues():
-            example = played(WakeModel(), link, prologue)
-            assert example.difference is None
-            assert len(example.performed) == len(prologue), "a command of a prologue makes no sense"
-            held |= set(example.world.matching.held)
-            cited |= {clause for exchange in example.world.record for clause in exchange.step.expect.cited()}
-    assert cited == set(WakeModel.clauses)
-    assert cited <= held
+    assert_prologues_reach_every_clause(WakeModel, link)
 
 
 def test_the_cited_clauses_are_core_clauses() -> None:
