@@ -1,7 +1,7 @@
 """Runs of contract machines over a link, and the proof that one finds a planted fault."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from typeguard import suppress_type_checks
 
@@ -14,7 +14,6 @@ from dshconform.links.link import Link
 from dshconform.protocol.json_value import JsonMap
 from dshconform.running.check import Failure, Outcome, RunContext
 from dshconform.running.ledger import Ledger
-from dshconform.trace.pattern import Difference
 
 
 def run(check: MachineCheck, link: Link, *, examples: int = 0, seed: int = 1) -> Outcome:
@@ -58,60 +57,61 @@ def assert_choices_stay_in_the_grid(model_type: type[Model], *, examples: int) -
             model.apply(command)
 
 
-def assert_finds(check: MachineCheck, fault: Fault, link: Link, *, commands: int) -> None:
-    """One failure at least blames the violated clause; it is small, and its document shows it again.
+def assert_finds(check: MachineCheck, fault: Fault, link: Link, *, commands: int, first: bool = False) -> None:
+    """A failure blames the violated clause; it is minimised, and its document shows it again.
+
+    Prologues are played in turn up to the first whose failure serves: whatever the seed, a run plays them all. Only
+    where none does, the machine runs as a whole, with what it chooses behind them.
 
     Args:
         check: The machine.
         fault: What is planted in the implementation.
         link: The implementation.
-        commands: How many its smallest failure may have.
+        commands: How many the minimised failure may have.
+        first: Whether the clause has to be blamed before all others.
     """
+
+    def serves(failure: Failure) -> bool:
+        clauses, steps = failure.difference.clauses, failure.document["steps"]
+        assert isinstance(steps, list)
+        return fault.clause in (clauses[:1] if first else clauses) and len(steps) <= commands
+
+    with fault.plant():
+        met = _failures_of_prologues(check, link, fault.clause)
+        found = next((failure for failure in met if serves(failure)), None)
+        if found is None:
+            whole = run(check, link).failures
+            found = next((failure for failure in whole if serves(failure)), None)
+            assert found is not None, [failure.difference for failure in whole]
+        steps = _assert_shown(check, found, link)
+    assert played(check.model_type(), link, steps).difference is None, "the fault is still there"
+
+
+def _failures_of_prologues(check: MachineCheck, link: Link, clause: str) -> Iterator[Failure]:
+    """One by one, minimised, those that blame a clause."""
+    context = RunContext(link=link, ledger=Ledger(), seed=1, examples=0, progress=lambda _: None)
+    for prologue in check.model_type().prologues():
+        example = played(check.model_type(), link, prologue)
+        if example.difference is not None and clause in example.difference.clauses:
+            failures: list[Failure] = []
+            check.tell(example, example.difference, context, failures)
+            yield from failures
+
+
+def assert_reports(check: MachineCheck, fault: Fault, link: Link) -> None:
+    """Of the failures of a whole run one at least blames the violated clause, and its document shows it again."""
     with fault.plant():
         outcome = run(check, link)
         found = [failure for failure in outcome.failures if fault.clause in failure.difference.clauses]
         assert found, [failure.difference for failure in outcome.failures]
-        steps = _assert_shown(check, min(found, key=lambda one: len(one.steps)), link, commands)
-    assert played(check.model_type(), link, steps).difference is None, "the fault is still there"
+        _assert_shown(check, min(found, key=lambda one: len(one.steps)), link)
 
 
-def assert_prologue_finds(check: MachineCheck, fault: Fault, link: Link, *, commands: int, first: bool = False) -> None:
-    """As `assert_finds`, for a machine of many prologues: the first one that blames the clause is enough.
-
-    Args:
-        check: The machine.
-        fault: What is planted in the implementation.
-        link: The implementation.
-        commands: How many its smallest failure may have.
-        first: Whether the clause has to be blamed before all others.
-    """
-
-    def blames(difference: Difference | None) -> bool:
-        clauses = () if difference is None else difference.clauses
-        return clauses[:1] == (fault.clause,) if first else fault.clause in clauses
-
-    context = RunContext(link=link, ledger=Ledger(), seed=1, examples=0, progress=lambda _: None)
-    with suppress_type_checks(), fault.plant():
-        found: list[Failure] = []
-        others: list[Difference] = []
-        for prologue in check.model_type().prologues():
-            example = played(check.model_type(), link, prologue)
-            if example.difference is not None and blames(example.difference):
-                check.tell(example, example.difference, context, found)
-                break
-            others += [] if example.difference is None else [example.difference]
-        assert found, others
-        assert blames(found[0].difference)
-        steps = _assert_shown(check, found[0], link, commands)
-    assert played(check.model_type(), link, steps).difference is None, "the fault is still there"
-
-
-def _assert_shown(check: MachineCheck, failure: Failure, link: Link, commands: int) -> list[JsonMap]:
-    """A failure is small, and its document, whose steps are answered, shows it again."""
+def _assert_shown(check: MachineCheck, failure: Failure, link: Link) -> list[JsonMap]:
+    """The document of a failure, whose steps are answered, shows it again."""
     assert failure.reproduced
     steps = failure.document["steps"]
     assert isinstance(steps, list)
-    assert len(steps) <= commands
     assert failure.document["contract"] == check.contract
     again = played(check.model_type(), link, steps).difference
     assert again is not None

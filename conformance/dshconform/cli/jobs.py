@@ -3,10 +3,12 @@
 import gc
 import os
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, resource_tracker
 from multiprocessing.sharedctypes import Synchronized
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -104,7 +106,8 @@ def perform(
         parts = [_work(target, pieces, tickets, progress)]
     else:
         with ProcessPoolExecutor(jobs, mp_context=_PROCESSES, initializer=_share, initargs=(tickets,)) as pool:
-            working = [pool.submit(_work_shared, target, pieces) for _ in range(jobs)]
+            with _interrupts_held_back():
+                working = [pool.submit(_work_shared, target, pieces) for _ in range(jobs)]
             done.interrupted = _await(working, tickets, progress, within=within)
             parts = [one.result() for one in working]
     found = {number: result for part in parts for number, result in part.results.items()}
@@ -128,11 +131,17 @@ def _await(working: list[Future[Done[R]]], tickets: _Tickets, progress: Callable
     return False
 
 
-def _work(target: Target, pieces: Pieces[R], tickets: _Tickets, progress: Callable[[int], None]) -> Done[R]:
+def _work(
+    target: Target,
+    pieces: Pieces[R],
+    tickets: _Tickets,
+    progress: Callable[[int], None],
+    interruptible: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Done[R]:
     """What one process does."""
     done: Done[R] = Done()
     try:
-        with target.open(_silent) as link:
+        with interruptible(), target.open(_silent) as link:
             gc.freeze()  # what is loaded by now stays: no collection has to walk it
             while (number := tickets.take()) is not None:
                 progress(number)
@@ -146,13 +155,41 @@ def _work(target: Target, pieces: Pieces[R], tickets: _Tickets, progress: Callab
     return done
 
 
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Begin processes that no interrupt can end before they are able to say what they know: they inherit the mask."""
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()  # it lets interrupts through when it starts
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 _shared: _Tickets | None = None
 
 
 def _share(tickets: _Tickets) -> None:
     global _shared  # noqa: PLW0603 - what a process of the pool is given at its start
     _shared = tickets
-    signal.signal(signal.SIGINT, _interrupted)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Where an interrupt ends the work of a process of the pool; one that came earlier does so at once.
+
+    Behind its work the process waits for more, and an interrupt that ended it there would take what it knows along.
+    """
+    try:
+        signal.signal(signal.SIGINT, _interrupted)
+        if sys.platform != "win32":
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _interrupted(*_: object) -> None:
@@ -163,7 +200,7 @@ def _interrupted(*_: object) -> None:
 
 def _work_shared(target: Target, pieces: Pieces[R]) -> Done[R]:
     assert _shared is not None
-    return _work(target, pieces, _shared, _silent)
+    return _work(target, pieces, _shared, _silent, _interruptible)
 
 
 def advance(steps: int) -> None:

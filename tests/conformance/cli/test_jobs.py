@@ -1,12 +1,15 @@
 """Work in pieces: the same results however many processes do it."""
 
+import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from dshconform.adapters.catalog import IMPLEMENTATIONS, command_implementation
+from dshconform.cli import jobs as of_jobs
 from dshconform.cli.jobs import Done, perform
 from dshconform.cli.target import Target
 from dshconform.links.link import Limits, Link
@@ -60,3 +63,35 @@ def test_a_fault_when_an_adapter_starts_or_ends_is_told(tmp_path: Path, jobs: in
     assert done.fault is not None
     assert done.fault.kind == "died"
     assert done.results == {}
+
+
+@pytest.fixture
+def pooled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As in a process of the pool: born with interrupts held back, and told what is shared."""
+    before = signal.getsignal(signal.SIGINT)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    monkeypatch.setattr(of_jobs, "_shared", of_jobs._Tickets(3))
+    yield
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGINT, before)
+
+
+def greet_in_the_pool(tmp_path: Path) -> Done[str]:
+    target = Target(IMPLEMENTATIONS["reference"], "", Limits(), tmp_path)
+    return of_jobs._work_shared(target, Greetings(3))
+
+
+@pytest.mark.usefixtures("pooled")
+def test_an_interrupt_behind_the_work_of_a_process_takes_nothing_along(tmp_path: Path) -> None:
+    """The process waits for more then; ended, it would be a broken pool, and the results of all would be lost."""
+    done = greet_in_the_pool(tmp_path)
+    signal.raise_signal(signal.SIGINT)
+    assert (len(done.results), done.interrupted) == (3, False)
+
+
+@pytest.mark.usefixtures("pooled")
+def test_an_interrupt_before_the_work_of_a_process_ends_it_at_once(tmp_path: Path) -> None:
+    """While the process starts, it would end it without a word."""
+    signal.raise_signal(signal.SIGINT)
+    done = greet_in_the_pool(tmp_path)
+    assert (len(done.results), done.interrupted) == (0, True)

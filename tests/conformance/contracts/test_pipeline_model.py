@@ -32,7 +32,7 @@ from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
 from tests.conformance.machines import (
     assert_choices_stay_in_the_grid,
-    assert_prologue_finds,
+    assert_finds,
     assert_prologues_visit_the_grid,
     played,
     run,
@@ -115,11 +115,12 @@ def test_the_reference_itself_has_no_fault(link: Link) -> None:
     assert (again.held, again.commands) == (outcome.held, outcome.commands)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 @pytest.mark.filterwarnings("ignore")  # a fault may leave a coroutine behind
 def test_a_fault_is_found_by_the_clause_that_it_violates(fault: Fault, link: Link) -> None:
     """A prologue shows it, and blames that clause; it is minimised, and its document shows it again."""
-    assert_prologue_finds(CHECK, fault, link, commands=4)
+    assert_finds(CHECK, fault, link, commands=4)
 
 
 def test_every_cited_clause_of_the_pipeline_has_a_fault_that_is_found() -> None:
