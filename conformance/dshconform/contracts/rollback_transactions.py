@@ -79,6 +79,8 @@ class Transactions(Turns):
         life = Life(handle, form, owner_in(args), aborts, setup)
         life.lineage = isinstance(meta, Mapping) and "parentSession" in meta
         self.record.strands.lives[f"t.{handle}"] = handle
+        if caller is not None and self.state.store.get(identity, caller.handle) != caller.handle:
+            raise Undecided  # whether the one that began a moment before, in the same stretch, has entered already
         refusal = self._refusal(life, args, nested=caller is not None)
         if refusal is not None:
             self._refused(life, refusal)

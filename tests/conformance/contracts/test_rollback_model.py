@@ -12,6 +12,7 @@ from dshconform.contracts.model import CommandError
 from dshconform.contracts.rollback import RollbackModel
 from dshconform.contracts.rollback_commands import (
     ANNOUNCEMENTS,
+    DISPOSALS,
     LOOP,
     WAIT,
     aborted_by,
@@ -173,6 +174,10 @@ def test_what_no_clause_decides_is_not_done() -> None:
     assert model.legal(top(created("a2")))
     model, _ = applied(top(created("a1", created("a2"), WAIT)))
     assert not RollbackModel().legal(top(created("a1", created("a2")))), "nobody says who of the two enters first"
+    for first, makes_sense in ((created("a2"), False), (created("a2", WAIT), True)):
+        farewells = [on("a1", DISPOSALS[1], one, name=f"on{n}") for n, one in enumerate((first, created("a3")))]
+        model, _ = applied(top(created("a1", *farewells)))
+        assert model.legal(top(disposed("a1", "d1"))) is makes_sense, "whether the first has entered (LIFE-ROLL-09)"
     model, _ = applied(
         write.open_owner(), top(created("a1", cleanup("a1", WAIT), more=within("p"))), top(disposed("a1", "d1"))
     )
