@@ -1,5 +1,6 @@
 """The command line: one file per command, loaded when it is called."""
 
+import signal
 import sys
 import traceback
 from importlib import import_module
@@ -65,7 +66,8 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; exit status 2 for wrong usage and for faults of the suite, 130 for control-C."""
+    """Run the command line; exit status 2 for wrong usage and faults of the suite, 130 for control-C and `SIGTERM`."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends a run, it tells what is known by then
     sys.stdout.reconfigure(errors="replace") if hasattr(sys.stdout, "reconfigure") else None
     try:
         status = cli.main(standalone_mode=False)

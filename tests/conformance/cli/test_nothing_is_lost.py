@@ -87,8 +87,9 @@ def test_a_wire_log_outlives_the_next_run(dshconform: Call) -> None:
     assert list(Path(".dshconform").glob("wire-*.jsonl")) == [log]
 
 
-def test_control_c_reports_what_is_known(tmp_path: Path) -> None:
-    """The table, the report with `complete: false`, and the exit status 130."""
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_reports_what_is_known(tmp_path: Path, sent: signal.Signals) -> None:
+    """By control-C, `kill` or `timeout`: the table, the report with `complete: false`, and the exit status 130."""
     report = tmp_path / "report.json"
     command = [sys.executable, "-m", "dshconform", "run", "--work", str(tmp_path), "--json", str(report)]
     command += ["--timeout", "600", "--", sys.executable, str(FAKE), "hang", "agent.inject"]
@@ -100,7 +101,7 @@ def test_control_c_reports_what_is_known(tmp_path: Path) -> None:
         line = process.stdout.readline()
         assert line, told
         told += line
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     told += process.communicate()[0]
     assert process.returncode == 130, told
     assert "the run was cut short" in told
