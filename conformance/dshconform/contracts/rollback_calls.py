@@ -145,7 +145,10 @@ class Calls(Transactions):
 
     def inspect(self, args: JsonMap, clauses: Clauses) -> Outcome:
         """An agent as it shows itself."""
-        return {"result": by(clauses, inspected(self.life(args)))}
+        life = self.life(args)
+        if life.handle in self.stopping:
+            raise Undecided
+        return {"result": by(clauses, inspected(life))}
 
     def read(self, args: JsonMap, clauses: Clauses) -> Outcome:
         """The length of a log."""

@@ -40,6 +40,8 @@ class Teardowns:
         """Whether its disposed cancel waits until that is over."""
         self.starting: Life | None = None
         """The life of which it is told that it runs."""
+        self.stopping: set[str] = set()
+        """The lives that were to run, and have been disposed of before they opened a turn: they are idle soon."""
         self.hook: str | None = None
         """The function that is asked about a step, and has its turn's signal."""
 

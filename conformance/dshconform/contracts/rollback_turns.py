@@ -59,6 +59,8 @@ class Turns(Teardowns):
         Raises:
             Undecided: That is the affair of other contracts.
         """
+        if life.handle in self.stopping:
+            raise Undecided  # whether it is idle again at once, or behind this stretch (LIFE-DISP-13)
         if life.ending:
             if life.active and not life.cancelled:
                 raise Undecided  # it runs a turn that it should not: see `_woken`
@@ -138,6 +140,7 @@ class Turns(Teardowns):
         self.starting = None
         if _is_cancelled(life):
             self.record.after = ("LIFE-DISP-13",)
+            self.stopping.add(life.handle)
             self.jobs.append(lambda: self._rest(life, ("LIFE-DISP-13",)))
             return
         life.turn += 1
@@ -202,6 +205,7 @@ class Turns(Teardowns):
     def _rest(self, life: Life, clauses: Clauses) -> None:
         """The driver has nothing left to do."""
         life.open -= {"driver", "model"}
+        self.stopping.discard(life.handle)
         self.record.add(rows.status(life, "idle"), (*clauses, "AGENT-STATUS-04"))
         if life.phase == "live":
             life.cancelled = None

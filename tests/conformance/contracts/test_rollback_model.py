@@ -186,6 +186,11 @@ def test_what_no_clause_decides_is_not_done() -> None:
     model, _ = applied(write.open_owner())
     late = created("a1", closed("c1"), write.commit("a1"), more=within("p"))
     assert not model.legal(top(late)), "whether the commit of a setup that closed its owner is called"
+    leaves = top(on("a1", "agent/status", disposed("a1", "d1"), when={"status": "running"}))
+    model, _ = applied(top(created("a1")), leaves)
+    assert model.legal(top(sent("a1", "m1")))
+    again = together(sent("a1", "m1"), sent("a1", "m2"))
+    assert not model.legal(again), "whether it is idle at once that ran only to be disposed of (LIFE-DISP-13)"
     model, _ = applied(top(created("a1")), top(sent("a1", "m1")), top(sent("a1", "m2")))
     assert not model.legal(write.end_stream("a1")), "a further turn is the affair of other contracts"
 
