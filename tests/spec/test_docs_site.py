@@ -1,21 +1,18 @@
 """The documentation site, built and read as a browser reads it."""
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tests.site.building import CHECKOUT, build
 
 from dshconform.spec import Clause, load_specification
 
 pytestmark = pytest.mark.docs
 
 PageWriter = Callable[..., Path]
-CHECKOUT = Path(__file__).parents[2]
 GUIDE = """\
 # Guide
 
@@ -31,22 +28,6 @@ INBOX-CLAIM-01, -02 and *INBOX-POP-02* by R-01, but `INBOX-CLAIM-01`, [INBOX-CLA
 INBOX-CLAIM-01
 ```
 """
-
-
-def build(config: Path, site: Path) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "--config-file",
-        str(config),
-        "--site-dir",
-        str(site),
-    ]
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(CHECKOUT / "conformance")}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
 def small_site(write_pages: PageWriter, root: Path, guide: str = GUIDE) -> Path:

@@ -82,7 +82,8 @@ def _reference_stdio(opening: Opening) -> Link:
 
 
 def _dsh_node(opening: Opening) -> Link:
-    from dshconform.adapters.dsh_node.install import InstallError, install
+    from dshconform.adapters.dsh_node.install import install
+    from dshconform.adapters.npm import InstallError
 
     try:
         installation = install(opening.say)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from dshconform.adapters.dsh_node import install as installing
-from dshconform.adapters.dsh_node.install import PACKAGES, RUNTIME, Bundle, InstallError, install
-from dshconform.adapters.dsh_node.one_at_a_time import one_at_a_time
+from dshconform.adapters.dsh_node.install import PACKAGES, RUNTIME, install
+from dshconform.adapters.npm import NPM_FILES, Bundle, InstallError
+from dshconform.adapters.one_at_a_time import one_at_a_time
 from dshconform.protocol.json_value import Json
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-ins for npm and node are POSIX scripts")
@@ -124,7 +125,16 @@ class TestCacheName:
         assert {file.name for file in RUNTIME.files} == {"package.json", "package-lock.json", ".npmrc"}
 
 
-@pytest.mark.parametrize("bundle", [PACKAGES, RUNTIME], ids=lambda bundle: bundle.name)
+MERMAID = Bundle(
+    name="docs-mermaid",
+    title="Mermaid",
+    folder=Path(__file__).parents[3] / "scripts" / "docs_hooks" / "mermaid",
+    patterns=NPM_FILES,
+)
+"""What draws the diagrams of the documentation."""
+
+
+@pytest.mark.parametrize("bundle", [PACKAGES, RUNTIME, MERMAID], ids=lambda bundle: bundle.name)
 class TestLockFiles:
     def test_no_host(self, bundle: Bundle) -> None:
         """A lock file names no host, and npm is told to keep it so."""
