@@ -44,7 +44,7 @@ environment() {
 .hexdigest()[:16])' "$ROOT/pyproject.toml") # of the project's needs, and of its place: an environment cannot be moved
     case "$1" in
         run) wanted="$ROOT" done="$folder/.run-$stamp $folder/.dev-$stamp" ;;
-        dev) wanted="$ROOT[dev,docs]" done="$folder/.dev-$stamp" ;;
+        dev) wanted="$ROOT[dev,docs,site]" done="$folder/.dev-$stamp" ;;
     esac
     for file in $done; do
         if [ -e "$file" ] && [ -x "$PYTHON" ]; then

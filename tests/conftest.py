@@ -1,8 +1,12 @@
 """Hypothesis profiles: `dev` is quick, `ci` the same on every machine, `deep` for a night (HYPOTHESIS_PROFILE)."""
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.site.building import build_project
 
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile(
@@ -15,3 +19,9 @@ settings.register_profile(
 )
 settings.register_profile("deep", max_examples=5000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+@pytest.fixture(scope="session")
+def project_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's documentation, built."""
+    return build_project(tmp_path_factory)

@@ -9,14 +9,15 @@ from typing import Final
 from mkdocs.config.defaults import MkDocsConfig
 
 API: Final = "API"
+PACKAGES: Final = ("dshcore", "dshconform")
+"""The packages, in the order of the navigation: what programs embed comes first."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages of docs/api behind the entry `API`, which mkdocs.yml has with those that come first."""
     root = Path(config.docs_dir)
     entry = next(one for one in config.nav or [] if isinstance(one, dict) and API in one)
-    packages = sorted(path for path in (root / "api").iterdir() if path.is_dir())
-    entry[API] = [*entry[API], *({package.name: _below(package, root)} for package in packages)]
+    entry[API] = [*entry[API], *({package: _below(root / "api" / package, root)} for package in PACKAGES)]
     return config
 
 

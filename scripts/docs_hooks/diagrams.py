@@ -8,6 +8,7 @@ it. The theme gives the drawing its colours, light and dark.
 from pathlib import Path
 from typing import Final
 
+from markdown import Markdown
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import get_plugin_logger
@@ -39,8 +40,14 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         _LOG.info("diagrams are shown as their sources: DOCS_WITHOUT_DIAGRAMS is set")
         return config
     fences = config.mdx_configs.setdefault("pymdownx.superfences", {})
-    fences["custom_fences"] = [{"name": "mermaid", "class": "mermaid", "format": fence_code_format}]
+    fences["custom_fences"] = [{"name": "mermaid", "class": "mermaid", "format": _diagram}]
     return config
+
+
+def _diagram(source: str, language: str, css_class: str, options: dict[str, str], md: Markdown, **more: object) -> str:
+    """Mark a diagram, in a box that can be scrolled where the diagram is too wide."""
+    marked = fence_code_format(source, language, css_class, options, md, **more)
+    return f'<div class="diagram">{marked}</div>'
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -152,14 +152,6 @@ def test_a_malformed_specification_fails_the_build(write_pages: PageWriter, tmp_
     assert "Traceback" not in result.stderr
 
 
-@pytest.fixture(scope="module")
-def project_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = tmp_path_factory.mktemp("site")
-    result = build(CHECKOUT / "mkdocs.yml", built)
-    assert result.returncode == 0, result.stderr
-    return built
-
-
 class ClauseText(HTMLParser):
     """Collects what a reader sees of each clause."""
 
@@ -219,10 +211,3 @@ def test_the_site_loads_nothing_from_another_host(project_site: Path) -> None:
         for page in [*project_site.rglob("*.html"), *project_site.rglob("*.css")]
     }
     assert {name: hits for name, hits in found.items() if hits} == {}
-
-
-def test_search_takes_a_clause_id_for_one_word(project_site: Path) -> None:
-    """A search for an id finds the clause, and not everything that has one of its parts."""
-    index = (project_site / "search" / "search_index.json").read_text(encoding="utf-8")
-    assert r'"separator":"[\\s]+"' in index
-    assert '"location":"spec/70-agent-and-loop.html#INBOX-CLAIM-01"' in index

@@ -1,0 +1,142 @@
+"""The documentation site in a browser: what a reader sees, and what must not happen while they read."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.site.reading import Reading, Scheme
+
+pytestmark = [pytest.mark.docs, pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+KINDS = {
+    "home": "index.html",
+    "sheet": "spec/70-agent-and-loop.html",
+    "sheet with long examples": "spec/45-persistence.html",
+    "rulings": "spec/05-rulings.html",
+    "index of sheets": "spec/index.html",
+    "module": "api/dshcore/agent_loop/agent.html",
+    "module with long signatures": "api/dshconform/contracts/rollback_commands.html",
+    "package": "api/dshcore/index.html",
+    "events": "api/events.html",
+    "services": "api/services.html",
+    "protocol": "protocol/lockstep.html",
+    "guide": "guide/writing-scenarios.html",
+    "coverage": "design/coverage.html",
+    "differences": "design/release-differences.html",
+    "diagram": "design/phase-machine.html",
+    "not found": "404.html",
+}
+"""One page of every kind."""
+
+WIDTHS = (1280, 390)
+
+CONTRASTS = """drawing => {
+  const light = (colour) => {
+    const [red, green, blue] = colour.match(/[\\d.]+/g).map(Number);
+    return (0.299 * red + 0.587 * green + 0.114 * blue) / 255;
+  };
+  const page = light(getComputedStyle(document.body).backgroundColor);
+  const words = [...drawing.querySelectorAll("text, foreignObject span")].filter((word) => word.textContent.trim());
+  return words.map((word) => {
+    const style = getComputedStyle(word);
+    return Math.abs(light(word.tagName === "text" ? style.fill : style.color) - page);
+  });
+}"""
+"""How far the words of a drawing are from the page's background, 0 to 1."""
+
+IN_VIEW = """element => {
+  const box = element.getBoundingClientRect();
+  return box.top >= 0 && box.bottom <= innerHeight;
+}"""
+
+
+@pytest.mark.parametrize("path", KINDS.values(), ids=KINDS)
+async def test_page_renders_quietly_and_fits(reading: Reading, path: str) -> None:
+    """A page has its title, asks nothing of another host, says nothing on the console, and never scrolls sideways."""
+    async with reading() as visit:
+        await visit.open(path)
+        assert (await visit.page.locator("article h1").inner_text()).strip()
+        for width in WIDTHS:
+            await visit.page.set_viewport_size({"width": width, "height": 900})
+            assert await visit.sticking_out() == [], f"{path} at {width} px"
+        assert visit.complaints == []
+        assert visit.abroad == []
+        assert any(url.endswith(".css") for url in visit.requests)
+
+
+@pytest.fixture(scope="session")
+def diagrams(project_site: Path) -> dict[str, int]:
+    """The pages with diagrams, and how many there are."""
+    pages = {
+        page: page.read_text(encoding="utf-8").count('<pre class="mermaid">') for page in project_site.rglob("*.html")
+    }
+    return {page.relative_to(project_site).as_posix(): count for page, count in sorted(pages.items()) if count}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_diagrams_draw_in_light_and_dark(reading: Reading, diagrams: dict[str, int], scheme: Scheme) -> None:
+    """Every diagram of every page becomes a drawing, with words that stand out from the page's background."""
+    assert diagrams
+    async with reading(scheme=scheme) as visit:
+        for path, count in diagrams.items():
+            await visit.open(path)
+            drawings = visit.page.locator(".diagram svg[aria-roledescription]")
+            await drawings.nth(count - 1).wait_for()
+            assert await drawings.count() == count, path
+            for drawing in await drawings.all():
+                assert await drawing.get_attribute("aria-roledescription") != "error", path
+                contrasts: list[float] = await drawing.evaluate(CONTRASTS)
+                assert contrasts, path
+                assert min(contrasts) > 0.4, path
+        assert visit.complaints == []
+        assert visit.abroad == []
+
+
+async def test_a_page_without_a_diagram_does_not_load_mermaid(reading: Reading) -> None:
+    """It is two megabytes."""
+    async with reading() as visit:
+        await visit.open("index.html")
+        assert [url for url in visit.requests if "mermaid" in url] == []
+
+
+@pytest.mark.parametrize(("scheme", "then"), [("light", "slate"), ("dark", "default")])
+async def test_light_and_dark_can_be_changed(reading: Reading, scheme: Scheme, then: str) -> None:
+    """The page begins as the reader's system has it, and the button changes it for all pages."""
+    async with reading(scheme=scheme) as visit:
+        await visit.open("index.html")
+        body = visit.page.locator("body")
+        assert await body.get_attribute("data-md-color-scheme") == {"light": "default", "dark": "slate"}[scheme]
+        await visit.page.locator("label[for^=__palette]:visible").click()
+        await visit.page.locator(f"body[data-md-color-scheme={then}]").wait_for()
+        await visit.open("spec/index.html")
+        assert await body.get_attribute("data-md-color-scheme") == then
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+async def test_search_finds_a_clause_by_its_id(reading: Reading, width: int) -> None:
+    """The clause is the first place that is found, and the result leads to it."""
+    async with reading(width=width) as visit:
+        await visit.open("index.html")
+        _, place, *_ = await visit.look_up("INBOX-CLAIM-03")
+        assert re.fullmatch(r"spec/70-agent-and-loop\.html\?h=\S*#INBOX-CLAIM-03", place)
+        await visit.page.locator(f".md-search-result__link[href$='{place}']").click()
+        await visit.page.wait_for_url(visit.address + place)
+        clause = visit.page.locator("[id='INBOX-CLAIM-03']")
+        await visit.page.wait_for_function(IN_VIEW, arg=await clause.element_handle())
+        assert visit.complaints == []
+        assert visit.abroad == []
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("agent/created", "api/events.html"),  # an event, before everything that mentions it
+        ("latch", "spec/70-agent-and-loop.html"),  # a word of the specification, before the modules that use it
+        ("drivenagent", "api/dshcore/agent_loop/agent.html"),  # a name of the reference
+    ],
+)
+async def test_search_answers_with_what_a_word_means(reading: Reading, words: str, first: str) -> None:
+    """The page that explains it comes before those that merely use it."""
+    async with reading() as visit:
+        await visit.open("index.html")
+        assert (await visit.look_up(words))[0].partition("?")[0] == first
