@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from evidencing.citations import cited_in
 
 from dshconform.spec.clause import Clause, Level
-from dshconform.spec.mentions import mentioned_ids
 from dshconform.spec.specification import load_specification
 from dshconform.yaml_text import YamlError, read_text, read_yaml
 
@@ -135,8 +135,7 @@ def is_test(name: str) -> bool:
 
 def cited_ids() -> frozenset[str]:
     """The ids that the reference cites."""
-    files = (ROOT / "reference" / "dshcore").rglob("*.py")
-    return frozenset(name for file in files for name in mentioned_ids(file.read_text(encoding="utf-8")))
+    return frozenset(cited_in(ROOT / "reference" / "dshcore"))
 
 
 def read_listed(path: Path) -> Listed:

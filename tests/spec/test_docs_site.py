@@ -158,8 +158,11 @@ class ClauseText(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.seen: dict[str, str] = {}
+        self.behind: dict[str, str] = {}
+        """And of what stands behind it, in the closed block."""
         self._clause: str | None = None
         self._permalink = False
+        self._block = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
@@ -167,15 +170,19 @@ class ClauseText(HTMLParser):
             self._clause = given["id"]
         elif tag in {"h1", "h2", "h3", "footer"}:
             self._clause = None
+        elif tag == "details":
+            self._block = True
         self._permalink = given.get("class") == "headerlink"
 
     def handle_endtag(self, tag: str) -> None:
-        del tag
         self._permalink = False
+        if tag == "details":
+            self._block = False
 
     def handle_data(self, data: str) -> None:
         if self._clause is not None and not self._permalink:
-            self.seen[self._clause] = self.seen.get(self._clause, "") + data
+            read = self.behind if self._block else self.seen
+            read[self._clause] = read.get(self._clause, "") + data
 
 
 def bare(text: str) -> str:
@@ -183,11 +190,16 @@ def bare(text: str) -> str:
     return re.sub(r"[\s`*]|\\(?=\|)", "", text)
 
 
-def test_the_site_shows_every_word_of_every_clause(project_site: Path) -> None:
-    """No brace, bracket or bar of a clause is taken for markup and swallowed."""
+@pytest.fixture(scope="module")
+def clause_text(project_site: Path) -> ClauseText:
     reader = ClauseText()
     for page in sorted((project_site / "spec").glob("*.html")):
         reader.feed(page.read_text(encoding="utf-8"))
+    return reader
+
+
+def test_the_site_shows_every_word_of_every_clause(clause_text: ClauseText) -> None:
+    """No brace, bracket or bar of a clause is taken for markup and swallowed."""
 
     def shown(clause: Clause) -> str:
         parts = (("observe", clause.observe), ("violation", clause.violation), ("basis", clause.basis))
@@ -196,9 +208,32 @@ def test_the_site_shows_every_word_of_every_clause(project_site: Path) -> None:
         )
 
     clauses = load_specification().clauses
-    assert {name: bare(text) for name, text in reader.seen.items()} == {
+    assert {name: bare(text) for name, text in clause_text.seen.items()} == {
         name: bare(shown(clause)) for name, clause in clauses.items()
     }
+
+
+def test_every_clause_has_its_evidence_behind_it(clause_text: ClauseText) -> None:
+    """A block for each, which says what there is of code, checks and faults."""
+    assert clause_text.behind.keys() == load_specification().clauses.keys()
+    assert all(text.startswith("evidence ") for text in clause_text.behind.values())
+    claim = clause_text.behind["INBOX-CLAIM-01"]
+    for named in ("agent/inbox.py Inbox.claim", "machine/inbox", "scenario/queue", "claim-takes-the-prompt-first"):
+        assert named in claim
+
+
+def test_code_is_linked_to_what_the_catalog_has_of_it(project_site: Path) -> None:
+    """No link from a clause leads to a page or anchor that is not there."""
+    targets = {
+        (page, *target.split("#"))
+        for page in (project_site / "spec").glob("*.html")
+        for block in re.findall(r'<details class="clause-evidence".*?</details>', page.read_text("utf-8"), re.DOTALL)
+        for target in re.findall(r'href="([^"]*)"', block)
+    }
+    assert targets
+    for page, address, *anchor in targets:
+        text = (page.parent / address).read_text(encoding="utf-8")
+        assert all(f'id="{name}"' in text for name in anchor), (page.name, address, anchor)
 
 
 def test_the_site_loads_nothing_from_another_host(project_site: Path) -> None:

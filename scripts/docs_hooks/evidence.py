@@ -1,0 +1,64 @@
+"""Show under each clause what stands behind it: an MkDocs hook, named in mkdocs.yml behind the one for clauses.
+
+That is the code which implements the clause, linked into the API catalog, and the checks and faults that hold it. All
+of it is read from the sources while the site is built, so it cannot be out of date.
+"""
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
+
+from dshconform.spec.specification import load_specification
+
+ROOT: Final = Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "scripts"))  # MkDocs loads a hook by its file; what it shares with scripts stands there
+
+from evidencing.block import Evidence, block  # noqa: E402 - see above
+from evidencing.citations import Place  # noqa: E402
+from evidencing.documented import documented, read_anchors  # noqa: E402
+from evidencing.gathering import gather  # noqa: E402
+
+SPEC: Final = "spec/"
+CATALOG: Final = "api/dshcore"
+"""The folders of the specification's pages and of the reference's catalog, under `docs_dir`."""
+
+_CLAUSE: Final = re.compile(
+    r'<h3 class="clause" id="(?P<id>[^"]+)">(?:(?!<h3 ).)*?<div class="clause-parts">.*?</div>', re.DOTALL
+)
+"""A clause as the hook for clauses writes it, to its end."""
+
+
+@cache
+def _evidence() -> dict[str, Evidence]:
+    """What is known: read once, also where the site is built again and again while somebody writes."""
+    return dict(gather(ROOT, load_specification().clauses))
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Add its block to every clause of a page.
+
+    Raises:
+        PluginError: A clause of the page was not found again.
+    """
+    if not page.file.src_uri.startswith(SPEC):
+        return html
+    anchors = read_anchors(Path(config.docs_dir) / CATALOG)
+
+    def address(place: Place) -> str | None:
+        found = documented(place, anchors)
+        file = None if found is None else files.get_file_from_path(f"{CATALOG}/{found[0]}")
+        if found is None or file is None:
+            return None
+        return file.url_relative_to(page.file) + (f"#{found[1]}" if found[1] else "")
+
+    whole, number = _CLAUSE.subn(lambda clause: clause[0] + block(_evidence()[clause["id"]], address), html)
+    if number != html.count('<h3 class="clause"'):
+        raise PluginError(f"{page.file.src_uri}: some clauses are not rendered as scripts/docs_hooks/clauses.py does")
+    return whole

@@ -1,0 +1,1 @@
+"""What stands behind each clause on its page: code that cites it, checks and faults that hold it, and its status."""

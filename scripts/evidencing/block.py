@@ -1,0 +1,128 @@
+"""The block under a clause, in the HTML of the site: closed, it says how much there is; open, what."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final, TypeAlias
+
+from dshconform.spec.markdown import CODE_SPAN
+from evidencing.citations import Place
+from evidencing.holding import Held, Shown
+
+Address: TypeAlias = Callable[[Place], str | None]
+"""Where the API catalog documents a place of the reference, from the page that the block stands on."""
+
+_MANY: Final = 6
+"""So many scenarios still get a line each, with their titles."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known of one clause.
+
+    Args:
+        code: The places of the reference that cite it.
+        uncited: Why none can, where that is said.
+        checks: What checks it.
+        tests: The project's own tests that cite it.
+        faults: What violates it.
+        unfaulted: Why none can, where that is said.
+    """
+
+    code: Sequence[Place] = ()
+    uncited: str | None = None
+    checks: Sequence[Held] = ()
+    tests: Sequence[Place] = ()
+    faults: Sequence[Shown] = ()
+    unfaulted: str | None = None
+
+
+def block(evidence: Evidence, address: Address) -> str:
+    """Write the block of a clause.
+
+    Args:
+        evidence: What is known of the clause.
+        address: Where the code is documented.
+
+    Returns:
+        A `details` element, which the search does not look into: a clause is found by its own words.
+    """
+    rows = "".join(f"<dt>{label}</dt><dd>{content}</dd>" for label, content in _rows(evidence, address))
+    return (
+        '<details class="clause-evidence" data-search-exclude>'
+        f"<summary>{_summary(evidence)}</summary><dl>{rows}</dl></details>"
+    )
+
+
+def _summary(evidence: Evidence) -> str:
+    counts = [
+        _count(len(evidence.code), "place in the code", "places in the code"),
+        _count(len(evidence.checks), "check", "checks") if evidence.checks or not evidence.tests else "",
+        _count(len(evidence.tests), "own test", "own tests") if evidence.tests and not evidence.checks else "",
+        _count(len(evidence.faults), "fault", "faults"),
+    ]
+    return f"<b>evidence</b> {' · '.join(count for count in counts if count)}"
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number or 'no'} {one if number == 1 else several}"
+
+
+def _rows(evidence: Evidence, address: Address) -> Iterator[tuple[str, str]]:
+    if evidence.code:
+        yield "code", _list([_code(place, address) for place in evidence.code])
+    elif evidence.uncited:
+        yield "code", f"None can cite it. {_prose(evidence.uncited)}"
+    if evidence.checks:
+        yield "checks", _checks(evidence.checks)
+    elif evidence.tests:
+        yield (
+            "own tests",
+            _list([f"<code>{escape(place.file)}::{escape(place.symbol)}</code>" for place in evidence.tests]),
+        )
+    if evidence.faults:
+        yield "faults", _list([_fault(fault) for fault in evidence.faults])
+    elif evidence.unfaulted:
+        yield "faults", f"None. {_prose(evidence.unfaulted)}"
+
+
+def _list(items: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+
+
+def _code(place: Place, address: Address) -> str:
+    label = f"<code>{escape(place.file)}{f' {escape(place.symbol)}' if place.symbol else ''}</code>"
+    target = address(place)
+    return label if target is None else f'<a href="{escape(target)}">{label}</a>'
+
+
+def _test(place: Place) -> str:
+    return f"<code>{escape(place.file)}::{escape(place.symbol)}</code>"
+
+
+def _checks(checks: Sequence[Held]) -> str:
+    """One line for those that are no scenarios; a line for each scenario, unless they are many."""
+    scenarios = [check for check in checks if check.title]
+    others = [check for check in checks if not check.title]
+    lines = [_names(others)] if others else []
+    if len(scenarios) <= _MANY:
+        lines += [f"<code>{escape(check.name)}</code> {_prose(check.title)}" for check in scenarios]
+    else:
+        lines.append(_names(scenarios))
+    return _list(lines)
+
+
+def _names(checks: Sequence[Held]) -> str:
+    return ", ".join(f"<code>{escape(check.name)}</code>" for check in checks)
+
+
+def _fault(fault: Shown) -> str:
+    killed = "" if fault.killed_by is None else f" <small>found by <code>{escape(fault.killed_by)}</code></small>"
+    return f"<code>{escape(fault.id)}</code> {_prose(fault.about)}{killed}"
+
+
+def _prose(markdown: str) -> str:
+    """A sentence, with its spans of code."""
+    return CODE_SPAN.sub(
+        lambda span: f"<code>{span[0].strip('`')}</code>", escape(" ".join(markdown.split()), quote=False)
+    )

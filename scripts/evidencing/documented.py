@@ -1,0 +1,46 @@
+"""Where the API catalog documents what cites a clause."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from evidencing.citations import Place
+
+_ANCHOR: Final = re.compile(r"^#+ .*\{: #(\S+) \.api ", re.MULTILINE)
+
+
+def read_anchors(catalog: Path) -> Mapping[str, frozenset[str]]:
+    """Read which names the catalog has.
+
+    Args:
+        catalog: The folder of the pages of one package.
+
+    Returns:
+        The anchors of every page, by the page's path in the folder.
+    """
+    return {
+        page.relative_to(catalog).as_posix(): frozenset(_ANCHOR.findall(page.read_text(encoding="utf-8")))
+        for page in sorted(catalog.rglob("*.md"))
+    }
+
+
+def documented(place: Place, anchors: Mapping[str, frozenset[str]]) -> tuple[str, str] | None:
+    """Find the page that documents a place.
+
+    Args:
+        place: A definition of the package, its file from the package's folder.
+        anchors: What the catalog has.
+
+    Returns:
+        The page, and the anchor of the definition or of the innermost one around it that is public; an empty one if
+        none is. Nothing where the catalog has no such page: the module is private, or newer.
+    """
+    module = PurePosixPath(place.file)
+    page = (module.with_name("index.md") if module.name == "__init__.py" else module.with_suffix(".md")).as_posix()
+    if page not in anchors:
+        return None
+    symbol = place.symbol
+    while symbol and symbol not in anchors[page]:
+        symbol = symbol.rpartition(".")[0]
+    return page, symbol

@@ -1,0 +1,178 @@
+"""What stands behind a clause: found in small sources, and shown in a block that swallows nothing."""
+
+from pathlib import Path
+
+import check_citations
+from evidencing.block import Evidence, block
+from evidencing.citations import Place, cited_in
+from evidencing.documented import documented, read_anchors
+from evidencing.gathering import gather
+from evidencing.holding import Held, Shown
+
+from dshconform.checks.catalog import checks_for
+from dshconform.spec import load_specification
+from dshconform.spec.mentions import mentioned_ids
+
+SOURCE = '''\
+"""A module (PLAY-MODULE-01, PLAY-METHOD-01)."""
+
+LIMIT = 3  # PLAY-VALUE-01
+OTHER = 4
+"""What another is.
+
+Spec:
+    PLAY-VALUE-02, -03
+"""
+
+
+class Player:
+    """Plays.
+
+    Spec:
+        PLAY-CLASS-01
+    """
+
+    volume: int = 1
+    """PLAY-FIELD-01"""
+
+    # PLAY-METHOD-01: before anything else
+    # and PLAY-METHOD-02
+    @staticmethod
+    def play() -> None:
+        """Play."""
+        loud = 1
+        "PLAY-METHOD-03 is told of a variable, which is no place"
+
+        def inner() -> None:
+            raise ValueError(f"PLAY-INNER-01: {loud}")
+
+        inner()
+        # PLAY-METHOD-04 at the end
+'''
+
+
+def here(symbol: str, file: str = "play/player.py") -> Place:
+    return Place(file, symbol)
+
+
+def written(folder: Path, source: str = SOURCE) -> Path:
+    (folder / "play").mkdir()
+    (folder / "play" / "player.py").write_text(source, encoding="utf-8")
+    return folder
+
+
+def test_a_citation_belongs_to_the_definition_around_it(tmp_path: Path) -> None:
+    """Docstrings, comments beside and above, texts; of values, classes, methods and functions in functions."""
+    assert cited_in(written(tmp_path)) == {
+        "PLAY-MODULE-01": (here(""),),
+        "PLAY-VALUE-01": (here("LIMIT"),),
+        "PLAY-VALUE-02": (here("OTHER"),),
+        "PLAY-VALUE-03": (here("OTHER"),),
+        "PLAY-CLASS-01": (here("Player"),),
+        "PLAY-FIELD-01": (here("Player.volume"),),
+        "PLAY-METHOD-01": (here("Player.play"),),
+        "PLAY-METHOD-02": (here("Player.play"),),
+        "PLAY-METHOD-03": (here("Player.play"),),
+        "PLAY-INNER-01": (here("Player.play.inner"),),
+        "PLAY-METHOD-04": (here("Player.play"),),
+    }
+
+
+def test_several_files_cite_in_their_order(tmp_path: Path) -> None:
+    """Each definition once, however often it does."""
+    written(tmp_path, "# PLAY-A-01\nA = 1  # PLAY-A-01\nB = 2  # PLAY-A-01\n")
+    (tmp_path / "all.py").write_text('"""PLAY-A-01, PLAY-B-01"""\n', encoding="utf-8")
+    assert cited_in(tmp_path) == {
+        "PLAY-A-01": (here("", "all.py"), here("A"), here("B")),
+        "PLAY-B-01": (here("", "all.py"),),
+    }
+
+
+def test_every_clause_that_the_reference_cites_has_a_place() -> None:
+    """Nothing that its text cites is lost on the way to a definition."""
+    cited = cited_in(check_citations.ROOT / "reference" / "dshcore")
+    texts = [file.read_text("utf-8") for file in (check_citations.ROOT / "reference" / "dshcore").rglob("*.py")]
+    assert cited.keys() == {name for text in texts for name in mentioned_ids(text)}
+
+
+def test_a_place_is_documented_by_its_innermost_public_name(tmp_path: Path) -> None:
+    """By its own heading, by that of its class, by its module's page; nowhere, where the module has none."""
+    (tmp_path / "play").mkdir()
+    (tmp_path / "play" / "player.md").write_text(
+        "# play.player\n\n## Player {: #Player .api .api--class }\n\n### Player.play {: #Player.play .api .api--x }\n"
+    )
+    (tmp_path / "play" / "index.md").write_text("# play\n")
+    anchors = read_anchors(tmp_path)
+    assert documented(here("Player.play"), anchors) == ("play/player.md", "Player.play")
+    assert documented(here("Player.play.inner"), anchors) == ("play/player.md", "Player.play")
+    assert documented(here("Player._stop"), anchors) == ("play/player.md", "Player")
+    assert documented(here("_hidden"), anchors) == ("play/player.md", "")
+    assert documented(here("", "play/__init__.py"), anchors) == ("play/index.md", "")
+    assert documented(here("Player", "play/_private.py"), anchors) is None
+
+
+def address(place: Place) -> str | None:
+    return None if place.symbol == "hidden" else f"../api/{place.file}#{place.symbol}"
+
+
+def test_a_block_shows_code_checks_and_faults() -> None:
+    """Links to what has a page; machines and invariants in one line, scenarios with their titles; no markup is lost."""
+    html = block(
+        Evidence(
+            code=[here("Player.play"), here("hidden")],
+            checks=[Held("machine/play"), Held("invariant/order"), Held("scenario/a", "`<b>` & more")],
+            faults=[Shown("plays-twice", "It plays `a<b` twice.", "scenario/a"), Shown("late", "Late.", None)],
+        ),
+        address,
+    )
+    assert html.startswith(
+        '<details class="clause-evidence" data-search-exclude><summary><b>evidence</b> '
+        "2 places in the code · 3 checks · 2 faults</summary><dl><dt>code</dt>"
+    )
+    assert (
+        '<a href="../api/play/player.py#Player.play"><code>play/player.py Player.play</code></a></li>'
+        "<li><code>play/player.py hidden</code></li>"
+    ) in html
+    assert (
+        "<li><code>machine/play</code>, <code>invariant/order</code></li>"
+        "<li><code>scenario/a</code> <code>&lt;b&gt;</code> &amp; more</li>"
+    ) in html
+    assert (
+        "<li><code>plays-twice</code> It plays <code>a&lt;b</code> twice. "
+        "<small>found by <code>scenario/a</code></small></li><li><code>late</code> Late.</li>"
+    ) in html
+
+
+def test_many_scenarios_share_a_line() -> None:
+    """Their names say enough where there are more than a handful."""
+    html = block(Evidence(checks=[Held(f"scenario/s{number}", "Title") for number in range(7)]), address)
+    assert html.count("<li>") == 1
+    assert "<code>scenario/s5</code>, <code>scenario/s6</code>" in html
+
+
+def test_what_is_missing_is_said() -> None:
+    """With the reason where one is written down; own tests stand in where no check can be."""
+    assert "no places in the code · no checks · no faults</summary><dl></dl>" in block(Evidence(), address)
+    html = block(
+        Evidence(uncited="It is an absence.", tests=[here("test_absent", "test_play.py")], unfaulted="Nobody sees it."),
+        address,
+    )
+    assert "no places in the code · 1 own test · no faults" in html
+    assert "<dt>code</dt><dd>None can cite it. It is an absence.</dd>" in html
+    assert "<dt>own tests</dt><dd><ul><li><code>test_play.py::test_absent</code></li></ul></dd>" in html
+    assert "<dt>faults</dt><dd>None. Nobody sees it.</dd>" in html
+
+
+def test_the_evidence_of_the_project_is_that_of_its_parts() -> None:
+    """All clauses; checks as `explain` names them; faults with what kills them; reasons of what cannot be."""
+    clauses = load_specification().clauses
+    evidence = gather(check_citations.ROOT, clauses)
+    assert evidence.keys() == clauses.keys()
+    claim = evidence["INBOX-CLAIM-01"]
+    assert Place("agent/inbox.py", "Inbox.claim") in claim.code
+    assert sorted(check.name for check in claim.checks) == sorted(checks_for("INBOX-CLAIM-01"))
+    assert [fault.id for fault in claim.faults] == ["claim-takes-the-prompt-first"]
+    assert claim.faults[0].killed_by is not None
+    assert evidence["LOG-EVT-05"].uncited is not None
+    assert evidence["LOG-EVT-05"].unfaulted is not None
+    assert all(place.symbol.startswith("test_") for one in evidence.values() for place in one.tests)
