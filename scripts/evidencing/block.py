@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from dshconform.spec.markdown import CODE_SPAN
 from evidencing.citations import Place
 from evidencing.holding import Held, Shown
+from evidencing.statuses import Standing
 
 Address: TypeAlias = Callable[[Place], str | None]
 """Where the API catalog documents a place of the reference, from the page that the block stands on."""
@@ -27,6 +28,7 @@ class Evidence:
         tests: The project's own tests that cite it.
         faults: What violates it.
         unfaulted: Why none can, where that is said.
+        standings: What the last published runs say of it.
     """
 
     code: Sequence[Place] = ()
@@ -35,6 +37,7 @@ class Evidence:
     tests: Sequence[Place] = ()
     faults: Sequence[Shown] = ()
     unfaulted: str | None = None
+    standings: Sequence[Standing] = ()
 
 
 def block(evidence: Evidence, address: Address) -> str:
@@ -61,7 +64,13 @@ def _summary(evidence: Evidence) -> str:
         _count(len(evidence.tests), "own test", "own tests") if evidence.tests and not evidence.checks else "",
         _count(len(evidence.faults), "fault", "faults"),
     ]
-    return f"<b>evidence</b> {' · '.join(count for count in counts if count)}"
+    badges = "".join(f" {_badge(standing)}" for standing in evidence.standings)
+    return f"<b>evidence</b> {' · '.join(count for count in counts if count)}{badges}"
+
+
+def _badge(standing: Standing) -> str:
+    kind = "not-bound" if standing.status is None else standing.status.replace("_", "-")
+    return f'<span class="clause-status clause-status--{kind}">{escape(standing.name)} {standing.word}</span>'
 
 
 def _count(number: int, one: str, several: str) -> str:
@@ -84,6 +93,9 @@ def _rows(evidence: Evidence, address: Address) -> Iterator[tuple[str, str]]:
         yield "faults", _list([_fault(fault) for fault in evidence.faults])
     elif evidence.unfaulted:
         yield "faults", f"None. {_prose(evidence.unfaulted)}"
+    for standing in evidence.standings:
+        if standing.reason is not None:
+            yield escape(standing.name), _prose(standing.reason)
 
 
 def _list(items: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from evidencing.citations import Place, cited_in
 from evidencing.documented import documented, read_anchors
 from evidencing.gathering import gather
 from evidencing.holding import Held, Shown
+from evidencing.statuses import Standing
 
 from dshconform.checks.catalog import checks_for
 from dshconform.spec import load_specification
@@ -163,6 +164,21 @@ def test_what_is_missing_is_said() -> None:
     assert "<dt>faults</dt><dd>None. Nobody sees it.</dd>" in html
 
 
+def test_a_block_says_how_the_clause_stands() -> None:
+    """A badge for each implementation, seen while the block is closed, and inside why the clause did not hold."""
+    html = block(
+        Evidence(standings=[Standing("mine", "pass"), Standing("its", "not_run", "No `a<b`."), Standing("old", None)]),
+        address,
+    )
+    closed, _, inside = html.partition("</summary>")
+    assert closed.endswith(
+        ' <span class="clause-status clause-status--pass">mine holds</span>'
+        ' <span class="clause-status clause-status--not-run">its not run</span>'
+        ' <span class="clause-status clause-status--not-bound">old not bound</span>'
+    )
+    assert inside == "<dl><dt>its</dt><dd>No <code>a&lt;b</code>.</dd></dl></details>"
+
+
 def test_the_evidence_of_the_project_is_that_of_its_parts() -> None:
     """All clauses; checks as `explain` names them; faults with what kills them; reasons of what cannot be."""
     clauses = load_specification().clauses
@@ -173,6 +189,7 @@ def test_the_evidence_of_the_project_is_that_of_its_parts() -> None:
     assert sorted(check.name for check in claim.checks) == sorted(checks_for("INBOX-CLAIM-01"))
     assert [fault.id for fault in claim.faults] == ["claim-takes-the-prompt-first"]
     assert claim.faults[0].killed_by is not None
+    assert {one.name for one in claim.standings} == {"reference", "dsh-node"}
     assert evidence["LOG-EVT-05"].uncited is not None
     assert evidence["LOG-EVT-05"].unfaulted is not None
     assert all(place.symbol.startswith("test_") for one in evidence.values() for place in one.tests)

@@ -218,7 +218,13 @@ def test_every_clause_has_its_evidence_behind_it(clause_text: ClauseText) -> Non
     assert clause_text.behind.keys() == load_specification().clauses.keys()
     assert all(text.startswith("evidence ") for text in clause_text.behind.values())
     claim = clause_text.behind["INBOX-CLAIM-01"]
-    for named in ("agent/inbox.py Inbox.claim", "machine/inbox", "scenario/queue", "claim-takes-the-prompt-first"):
+    for named in (
+        "agent/inbox.py Inbox.claim",
+        "machine/inbox",
+        "scenario/queue",
+        "claim-takes-the-prompt-first",
+        "reference holds",
+    ):
         assert named in claim
 
 
