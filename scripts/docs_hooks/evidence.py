@@ -20,14 +20,16 @@ from dshconform.spec.specification import load_specification
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "scripts"))  # MkDocs loads a hook by its file; what it shares with scripts stands there
 
-from evidencing.block import Evidence, block  # noqa: E402 - see above
+from evidencing.block import Evidence, Links, block  # noqa: E402 - see above
 from evidencing.citations import Place  # noqa: E402
-from evidencing.documented import documented, read_anchors  # noqa: E402
+from evidencing.documented import documented, read_anchors, read_drawn  # noqa: E402
 from evidencing.gathering import gather  # noqa: E402
+from evidencing.holding import Held  # noqa: E402
 
 SPEC: Final = "spec/"
 CATALOG: Final = "api/dshcore"
-"""The folders of the specification's pages and of the reference's catalog, under `docs_dir`."""
+SEQUENCES: Final = "guide/sequences.md"
+"""The pages of the specification, those that document the reference, and the one that draws scenarios."""
 
 _CLAUSE: Final = re.compile(
     r'<h3 class="clause" id="(?P<id>[^"]+)">(?:(?!<h3 ).)*?<div class="clause-parts">.*?</div>', re.DOTALL
@@ -49,16 +51,22 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     """
     if not page.file.src_uri.startswith(SPEC):
         return html
-    anchors = read_anchors(Path(config.docs_dir) / CATALOG)
+    root = Path(config.docs_dir)
+    anchors, drawn = read_anchors(root / CATALOG), read_drawn(root / SEQUENCES)
 
-    def address(place: Place) -> str | None:
+    def address(target: str, anchor: str) -> str | None:
+        file = files.get_file_from_path(target)
+        return None if file is None else file.url_relative_to(page.file) + (f"#{anchor}" if anchor else "")
+
+    def code(place: Place) -> str | None:
         found = documented(place, anchors)
-        file = None if found is None else files.get_file_from_path(f"{CATALOG}/{found[0]}")
-        if found is None or file is None:
-            return None
-        return file.url_relative_to(page.file) + (f"#{found[1]}" if found[1] else "")
+        return found and address(f"{CATALOG}/{found[0]}", found[1])
 
-    whole, number = _CLAUSE.subn(lambda clause: clause[0] + block(_evidence()[clause["id"]], address), html)
+    def check(held: Held) -> str | None:
+        return address(SEQUENCES, held.name.partition("/")[2]) if held.name in drawn else None
+
+    links = Links(code, check)
+    whole, number = _CLAUSE.subn(lambda clause: clause[0] + block(_evidence()[clause["id"]], links), html)
     if number != html.count('<h3 class="clause"'):
         raise PluginError(f"{page.file.src_uri}: some clauses are not rendered as scripts/docs_hooks/clauses.py does")
     return whole

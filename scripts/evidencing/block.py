@@ -3,15 +3,26 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Final, TypeAlias
+from typing import Final
 
 from dshconform.spec.markdown import CODE_SPAN
 from evidencing.citations import Place
 from evidencing.holding import Held, Shown
 from evidencing.statuses import Standing
 
-Address: TypeAlias = Callable[[Place], str | None]
-"""Where the API catalog documents a place of the reference, from the page that the block stands on."""
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where something is shown, from the page that the block stands on; nothing where it is not.
+
+    Args:
+        code: Where the API catalog documents a place of the reference.
+        check: Where a check is drawn.
+    """
+
+    code: Callable[[Place], str | None]
+    check: Callable[[Held], str | None]
+
 
 _MANY: Final = 6
 """So many scenarios still get a line each, with their titles."""
@@ -40,17 +51,17 @@ class Evidence:
     standings: Sequence[Standing] = ()
 
 
-def block(evidence: Evidence, address: Address) -> str:
+def block(evidence: Evidence, links: Links) -> str:
     """Write the block of a clause.
 
     Args:
         evidence: What is known of the clause.
-        address: Where the code is documented.
+        links: Where more is shown.
 
     Returns:
         A `details` element, which the search does not look into: a clause is found by its own words.
     """
-    rows = "".join(f"<dt>{label}</dt><dd>{content}</dd>" for label, content in _rows(evidence, address))
+    rows = "".join(f"<dt>{label}</dt><dd>{content}</dd>" for label, content in _rows(evidence, links))
     return (
         '<details class="clause-evidence" data-search-exclude>'
         f"<summary>{_summary(evidence)}</summary><dl>{rows}</dl></details>"
@@ -77,13 +88,13 @@ def _count(number: int, one: str, several: str) -> str:
     return f"{number or 'no'} {one if number == 1 else several}"
 
 
-def _rows(evidence: Evidence, address: Address) -> Iterator[tuple[str, str]]:
+def _rows(evidence: Evidence, links: Links) -> Iterator[tuple[str, str]]:
     if evidence.code:
-        yield "code", _list([_code(place, address) for place in evidence.code])
+        yield "code", _list([_linked(_code(place), links.code(place)) for place in evidence.code])
     elif evidence.uncited:
         yield "code", f"None can cite it. {_prose(evidence.uncited)}"
     if evidence.checks:
-        yield "checks", _checks(evidence.checks)
+        yield "checks", _checks(evidence.checks, links)
     elif evidence.tests:
         yield (
             "own tests",
@@ -102,30 +113,36 @@ def _list(items: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
 
 
-def _code(place: Place, address: Address) -> str:
-    label = f"<code>{escape(place.file)}{f' {escape(place.symbol)}' if place.symbol else ''}</code>"
-    target = address(place)
-    return label if target is None else f'<a href="{escape(target)}">{label}</a>'
+def _linked(content: str, target: str | None) -> str:
+    return content if target is None else f'<a href="{escape(target)}">{content}</a>'
+
+
+def _code(place: Place) -> str:
+    return f"<code>{escape(place.file)}{f' {escape(place.symbol)}' if place.symbol else ''}</code>"
 
 
 def _test(place: Place) -> str:
     return f"<code>{escape(place.file)}::{escape(place.symbol)}</code>"
 
 
-def _checks(checks: Sequence[Held]) -> str:
+def _checks(checks: Sequence[Held], links: Links) -> str:
     """One line for those that are no scenarios; a line for each scenario, unless they are many."""
     scenarios = [check for check in checks if check.title]
     others = [check for check in checks if not check.title]
-    lines = [_names(others)] if others else []
+    lines = [_names(others, links)] if others else []
     if len(scenarios) <= _MANY:
-        lines += [f"<code>{escape(check.name)}</code> {_prose(check.title)}" for check in scenarios]
+        lines += [f"{_name(check, links)} {_prose(check.title)}" for check in scenarios]
     else:
-        lines.append(_names(scenarios))
+        lines.append(_names(scenarios, links))
     return _list(lines)
 
 
-def _names(checks: Sequence[Held]) -> str:
-    return ", ".join(f"<code>{escape(check.name)}</code>" for check in checks)
+def _names(checks: Sequence[Held], links: Links) -> str:
+    return ", ".join(_name(check, links) for check in checks)
+
+
+def _name(check: Held, links: Links) -> str:
+    return _linked(f"<code>{escape(check.name)}</code>", links.check(check))
 
 
 def _fault(fault: Shown) -> str:

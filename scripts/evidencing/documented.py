@@ -1,4 +1,4 @@
-"""Where the API catalog documents what cites a clause."""
+"""Where other pages show what stands behind a clause: the API catalog its code, the page of sequences its scenarios."""
 
 import re
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from typing import Final
 
 from evidencing.citations import Place
 
+_DRAWN: Final = re.compile(r"^## .*\{: #(\S+) \}$", re.MULTILINE)
 _ANCHOR: Final = re.compile(r"^#+ .*\{: #(\S+) \.api ", re.MULTILINE)
 
 
@@ -23,6 +24,18 @@ def read_anchors(catalog: Path) -> Mapping[str, frozenset[str]]:
         page.relative_to(catalog).as_posix(): frozenset(_ANCHOR.findall(page.read_text(encoding="utf-8")))
         for page in sorted(catalog.rglob("*.md"))
     }
+
+
+def read_drawn(sequences: Path) -> frozenset[str]:
+    """Read which scenarios are drawn.
+
+    Args:
+        sequences: The page of sequence diagrams.
+
+    Returns:
+        The names of their checks.
+    """
+    return frozenset(f"scenario/{name}" for name in _DRAWN.findall(sequences.read_text(encoding="utf-8")))
 
 
 def documented(place: Place, anchors: Mapping[str, frozenset[str]]) -> tuple[str, str] | None:

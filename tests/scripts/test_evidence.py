@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import check_citations
-from evidencing.block import Evidence, block
+from evidencing.block import Evidence, Links, block
 from evidencing.citations import Place, cited_in
-from evidencing.documented import documented, read_anchors
+from evidencing.documented import documented, read_anchors, read_drawn
 from evidencing.gathering import gather
 from evidencing.holding import Held, Shown
 from evidencing.statuses import Standing
@@ -112,8 +112,17 @@ def test_a_place_is_documented_by_its_innermost_public_name(tmp_path: Path) -> N
     assert documented(here("Player", "play/_private.py"), anchors) is None
 
 
-def address(place: Place) -> str | None:
-    return None if place.symbol == "hidden" else f"../api/{place.file}#{place.symbol}"
+LINKS = Links(
+    code=lambda place: None if place.symbol == "hidden" else f"../api/{place.file}#{place.symbol}",
+    check=lambda check: "../drawn.html#a" if check.name == "scenario/a" else None,
+)
+
+
+def test_a_scenario_is_drawn_where_it_has_a_heading(tmp_path: Path) -> None:
+    """Found by the anchor of its title."""
+    page = tmp_path / "sequences.md"
+    page.write_text("# Sequences\n\n## One {: #first-one }\n\n## Two\n\n## Three {: #third }\n", encoding="utf-8")
+    assert read_drawn(page) == {"scenario/first-one", "scenario/third"}
 
 
 def test_a_block_shows_code_checks_and_faults() -> None:
@@ -124,7 +133,7 @@ def test_a_block_shows_code_checks_and_faults() -> None:
             checks=[Held("machine/play"), Held("invariant/order"), Held("scenario/a", "`<b>` & more")],
             faults=[Shown("plays-twice", "It plays `a<b` twice.", "scenario/a"), Shown("late", "Late.", None)],
         ),
-        address,
+        LINKS,
     )
     assert html.startswith(
         '<details class="clause-evidence" data-search-exclude><summary><b>evidence</b> '
@@ -136,7 +145,7 @@ def test_a_block_shows_code_checks_and_faults() -> None:
     ) in html
     assert (
         "<li><code>machine/play</code>, <code>invariant/order</code></li>"
-        "<li><code>scenario/a</code> <code>&lt;b&gt;</code> &amp; more</li>"
+        '<li><a href="../drawn.html#a"><code>scenario/a</code></a> <code>&lt;b&gt;</code> &amp; more</li>'
     ) in html
     assert (
         "<li><code>plays-twice</code> It plays <code>a&lt;b</code> twice. "
@@ -146,17 +155,17 @@ def test_a_block_shows_code_checks_and_faults() -> None:
 
 def test_many_scenarios_share_a_line() -> None:
     """Their names say enough where there are more than a handful."""
-    html = block(Evidence(checks=[Held(f"scenario/s{number}", "Title") for number in range(7)]), address)
+    html = block(Evidence(checks=[Held(f"scenario/s{number}", "Title") for number in range(7)]), LINKS)
     assert html.count("<li>") == 1
     assert "<code>scenario/s5</code>, <code>scenario/s6</code>" in html
 
 
 def test_what_is_missing_is_said() -> None:
     """With the reason where one is written down; own tests stand in where no check can be."""
-    assert "no places in the code · no checks · no faults</summary><dl></dl>" in block(Evidence(), address)
+    assert "no places in the code · no checks · no faults</summary><dl></dl>" in block(Evidence(), LINKS)
     html = block(
         Evidence(uncited="It is an absence.", tests=[here("test_absent", "test_play.py")], unfaulted="Nobody sees it."),
-        address,
+        LINKS,
     )
     assert "no places in the code · 1 own test · no faults" in html
     assert "<dt>code</dt><dd>None can cite it. It is an absence.</dd>" in html
@@ -168,7 +177,7 @@ def test_a_block_says_how_the_clause_stands() -> None:
     """A badge for each implementation, seen while the block is closed, and inside why the clause did not hold."""
     html = block(
         Evidence(standings=[Standing("mine", "pass"), Standing("its", "not_run", "No `a<b`."), Standing("old", None)]),
-        address,
+        LINKS,
     )
     closed, _, inside = html.partition("</summary>")
     assert closed.endswith(

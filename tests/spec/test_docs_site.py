@@ -228,18 +228,27 @@ def test_every_clause_has_its_evidence_behind_it(clause_text: ClauseText) -> Non
         assert named in claim
 
 
-def test_code_is_linked_to_what_the_catalog_has_of_it(project_site: Path) -> None:
-    """No link from a clause leads to a page or anchor that is not there."""
+def test_evidence_is_linked_to_what_there_is(project_site: Path) -> None:
+    """Code to the catalog, scenarios to their drawings: no link leads to a page or anchor that is not there."""
     targets = {
         (page, *target.split("#"))
         for page in (project_site / "spec").glob("*.html")
         for block in re.findall(r'<details class="clause-evidence".*?</details>', page.read_text("utf-8"), re.DOTALL)
         for target in re.findall(r'href="([^"]*)"', block)
     }
-    assert targets
+    assert {part for _, address, *_ in targets for part in address.split("/")[:2]} == {"..", "api", "guide"}
     for page, address, *anchor in targets:
         text = (page.parent / address).read_text(encoding="utf-8")
         assert all(f'id="{name}"' in text for name in anchor), (page.name, address, anchor)
+
+
+def test_the_phase_machine_is_drawn_on_its_sheet(project_site: Path) -> None:
+    """Its diagram takes the place of the marker, and leads to the table that it is drawn from."""
+    html = (project_site / "spec" / "70-agent-and-loop.html").read_text(encoding="utf-8")
+    machine = html[html.index('id="phase-machine"') : html.index('id="AGENT-ID-01"')]
+    assert "stateDiagram-v2" in machine
+    assert 'href="../design/phase-machine.html"' in machine
+    assert "<!--" not in machine
 
 
 def test_the_site_loads_nothing_from_another_host(project_site: Path) -> None:
