@@ -81,8 +81,8 @@ COMMANDS: Final = """\
 
 ```sh
 dshconform faults --clause INBOX-CLAIM-01     # the faults of one clause, and what finds them
-dshconform faults --profile core --summary    # what is covered of one profile
-dshconform faults --json matrix.json          # all of it
+dshconform faults --profile core --summary    # what is covered of one profile (not run: long)
+dshconform faults --json matrix.json          # all of it (not run: long)
 ```
 
 The whole matrix is [data/coverage.json](../data/coverage.json): for every fault its clause, the first check that kills

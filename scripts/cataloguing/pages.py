@@ -256,7 +256,8 @@ def _index(catalog: Catalog) -> str:
         GENERATED,
         "",
         "Every public name of both packages. What an event means, who emits it and who listens, is on the page",
-        "[events](events.md); what a context offers by a key, on the page [services](services.md).",
+        "[events](events.md); what a context offers by a key, on the page [services](services.md). Blocks of",
+        "Python are signatures, not programs.",
         "",
     ]
     for package in catalog.packages:

@@ -17,7 +17,7 @@ from dshconform.trace.fits import SPECIAL
 from dshconform.yaml_text import read_yaml
 
 PAGE = (Path(__file__).parents[3] / "docs" / "guide" / "writing-scenarios.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"(?ms)^```yaml\n(.*?)^```$", PAGE)
+BLOCKS = re.findall(r"(?ms)^```yaml[^\n]*\n(.*?)^```$", PAGE)
 
 
 def test_the_whole_scenario_holds_on_the_reference() -> None:

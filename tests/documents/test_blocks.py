@@ -1,0 +1,126 @@
+"""Every block of commands or Python in the documents is run, or says why not."""
+
+import re
+
+import click
+import pytest
+
+from dshconform.cli import cli
+from tests.documents.blocks import (
+    CHECKOUT,
+    REASONS,
+    Block,
+    Command,
+    all_blocks,
+    blocks_of,
+    documents,
+    is_printed,
+    output_behind,
+    problems,
+)
+
+
+def read(*lines: str) -> list[Block]:
+    """The blocks of a document of these lines."""
+    return list(blocks_of("\n".join(lines) + "\n", "page.md"))
+
+
+@pytest.mark.parametrize("page", [path.relative_to(CHECKOUT).as_posix() for path in documents()])
+def test_the_blocks_of_a_document_are_in_order(page: str) -> None:
+    """Languages are known, commands are marked as such, and whatever is not run says so and why."""
+    assert list(problems(list(blocks_of((CHECKOUT / page).read_text(encoding="utf-8"), page)))) == []
+
+
+def test_the_reasons_are_told_to_who_writes() -> None:
+    """CONTRIBUTING.md has the same closed list."""
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"(?m)^\| `(\w+)` \| (.*) \|$", text)) == REASONS
+
+
+def test_marks_are_of_a_command_or_of_a_block() -> None:
+    """Behind a command for that one, on a line of its own for all."""
+    [one] = read("```sh", "a x  # says a (not run: long)", "b \\", "  y", "# only words", "```")
+    assert one.commands == [Command("a x", "long"), Command("b    y", None)]
+    [whole] = read("```sh", "# (not run: installs)", "a", "b  # b", "```")
+    assert whole.commands == [Command("a", "installs"), Command("b", "installs")]
+    [fragment] = read("```python", "# (not run: fragment)", "x", "```")
+    assert fragment.reason == "fragment"
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (("```bash", "ls", "```"), "the language 'bash'"),
+        (("```", "scripts/test", "```"), "give it the language sh"),
+        (("```text", "dshconform run", "```"), "give it the language sh"),
+        (("```", "$ ls", "```"), "give it the language sh"),
+        (("```sh", "a  # (not run: lazy)", "```"), "write (not run: REASON)"),
+        (("```sh", "a  # not run: long", "```"), "write (not run: REASON)"),
+        (("```python", "# not run", "```"), "write (not run: REASON)"),
+        (('```text title="prints"', "a", "```"), "no block before it is run"),
+        (("```sh", "# (not run: long)", "a", "```", '```text title="prints"', "a", "```"), "no block before it is run"),
+    ],
+)
+def test_what_is_wrong_is_told(lines: tuple[str, ...], problem: str) -> None:
+    """With the place and the remedy."""
+    [told] = problems(read(*lines))
+    assert told.startswith("page.md:")
+    assert problem in told
+
+
+def test_a_block_without_an_end_is_told() -> None:
+    """It would swallow the rest of the page."""
+    with pytest.raises(ValueError, match=r"page\.md:2: the block has no end"):
+        read("", "```sh", "ls")
+
+
+def test_output_is_shown_in_pieces() -> None:
+    """All that stand behind a block, up to the next that is run, are what it prints."""
+    piece = '```text title="prints"'
+    blocks = read("```python", "x", "```", piece, "1", "```", "```json", "{}", "```", piece, "2", "```", "```sh", "```")
+    assert output_behind(blocks, 0) == "1\n2\n"
+    assert output_behind(blocks, len(blocks) - 1) is None
+
+
+def test_a_line_of_dots_stands_for_any_lines() -> None:
+    """Everything else is compared, but spaces at the end of a line."""
+    assert is_printed("a\n…\nd\n", "a\nb\nc\nd\n")
+    assert is_printed("a\n…\n", "a  \n")
+    assert not is_printed("a\n…\nd\n", "a\nb\nc\n")
+    assert not is_printed("a\n", "a\nb\n")
+
+
+def inline_commands() -> list[tuple[str, str]]:
+    """The commands of the project that stand in prose and tables, with their pages."""
+    found = []
+    for path in documents():
+        page, text = path.relative_to(CHECKOUT).as_posix(), path.read_text(encoding="utf-8")
+        prose = text
+        for block in blocks_of(text, page):
+            prose = prose.replace(block.text, "")
+        found += [(page, code) for code in re.findall(r"`((?:dshconform|scripts/)[^`\n]*)`", prose)]
+    return found
+
+
+def test_commands_in_prose_are_there() -> None:
+    """The subcommand exists and has the options, and the script is in the checkout."""
+    wrong = []
+    for page, code in inline_commands():
+        name, *arguments = code.split()
+        if name.startswith("scripts/"):
+            wrong += [] if (CHECKOUT / name).exists() else [f"{page}: {code}: there is no {name}"]
+        elif name == "dshconform" and arguments and re.fullmatch(r"[a-z]+", arguments[0]):
+            command = cli.get_command(click.Context(cli), arguments[0])
+            options = {option for one in command.params for option in one.opts} if command else set()
+            own = arguments[1 : arguments.index("--")] if "--" in arguments else arguments[1:]
+            unknown = [word for word in own if word.startswith("--") and word.partition("=")[0] not in options]
+            wrong += [f"{page}: {code}: {unknown or arguments[0]}"] if unknown or command is None else []
+    assert wrong == []
+
+
+def test_there_are_blocks() -> None:
+    """A reader of Markdown that finds nothing would find nothing wrong."""
+    languages = [block.language for block in all_blocks()]
+    assert languages.count("sh") > 4
+    assert languages.count("python") > 0
+    assert len(inline_commands()) > 10
