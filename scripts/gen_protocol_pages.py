@@ -158,8 +158,8 @@ class Pages:
         part = operation.args.__name__
         yield f"### {op} {{: #{op} }}"
         yield ""
-        if about := _about(self._definitions[part]):
-            yield from [about, ""]
+        if self._definitions[part]["properties"]:
+            yield from [_about(self._definitions[part]), ""]
         yield f"- answers: {operation.result}"
         if operation.asynchronous:
             yield "- asynchronous: it takes `task`, and what it answers is the value of that"

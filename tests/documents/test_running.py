@@ -82,7 +82,7 @@ def test_a_command_runs(page: str, command: str, shown: str | None, reader: dict
 
 
 def run_page(blocks: Sequence[Block]) -> list[tuple[Block, str]]:
-    """Run the Python of a page as `python -m asyncio` does, in one session; answer what each block prints."""
+    """Run the Python of a page as the cells of a notebook are run, in one session; answer what each block prints."""
 
     async def session() -> list[tuple[Block, str]]:
         printed = []
