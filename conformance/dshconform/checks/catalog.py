@@ -11,6 +11,7 @@ from dshconform.contracts.phase_calls import call_worlds
 from dshconform.contracts.phase_events import event_worlds
 from dshconform.contracts.pipeline import PipelineModel
 from dshconform.contracts.prompt import PromptModel
+from dshconform.contracts.registry import RegistryModel
 from dshconform.contracts.rollback import RollbackModel
 from dshconform.contracts.scheduling import SchedulingModel
 from dshconform.contracts.session import SessionModel
@@ -34,6 +35,7 @@ MODELS: Final[Mapping[str, type[Model]]] = {
         SessionModel,
         PromptModel,
         RollbackModel,
+        RegistryModel,
     )
 }
 """The models of the contract machines, by contract."""

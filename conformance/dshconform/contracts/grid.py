@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Generic, TypeAlias, TypeVar
 
+from dshconform.contracts.inbox_commands import read_command
 from dshconform.contracts.model import Model
 from dshconform.protocol.json_value import JsonMap
 
@@ -78,3 +79,34 @@ def _tour(model: Model, state: S, place: Place[S], rest: Callable[[S, Fresh], Js
             perform(command)
         assert visit(cell, act), f"the approach does not lead to {cell}"
     return done
+
+
+class Tour:
+    """A prologue in the making, whose commands are performed by an abstract state as they are added.
+
+    Args:
+        cell: The cell that a command visits in that state.
+        perform: Does a command.
+    """
+
+    def __init__(self, cell: Callable[[str, JsonMap], str | None], perform: Callable[[str, JsonMap], object]) -> None:
+        self.done: list[JsonMap] = []
+        self._cell = cell
+        self._perform = perform
+        self._made = 0
+
+    def do(self, command: JsonMap) -> None:
+        """Go on with a command."""
+        self._perform(*read_command(command))
+        self.done.append(command)
+
+    def visit(self, wanted: str, command: JsonMap) -> None:
+        """Go on with a command that visits a cell."""
+        visited = self._cell(*read_command(command))
+        assert visited == wanted, (wanted, visited, command)
+        self.do(command)
+
+    def fresh(self, kind: str) -> str:
+        """A name that nothing has."""
+        self._made += 1
+        return f"{kind}{self._made}"

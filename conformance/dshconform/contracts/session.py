@@ -12,11 +12,12 @@ from dshconform.contracts import session_calls
 from dshconform.contracts.inbox_commands import read_command
 from dshconform.contracts.inbox_rows import by, return_row
 from dshconform.contracts.model import Model
+from dshconform.contracts.script_calls import Outcome, tidied
 from dshconform.contracts.session_choice import Standing
 from dshconform.contracts.session_commands import FLUSH, LIST, READ, SEEDS, read
 from dshconform.contracts.session_grid import CELLS, PROLOGUES
 from dshconform.contracts.session_state import AbstractSession, view
-from dshconform.contracts.session_store import AbstractStore, Outcome
+from dshconform.contracts.session_store import AbstractStore
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import Expectation, Step
@@ -119,19 +120,7 @@ class SessionModel(Model):
 
     def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:
         """The same commands, what they name called in order of appearance."""
-        names: dict[str, str] = {}
-
-        def renamed(key: str, value: Json) -> Json:
-            if isinstance(value, Mapping):
-                return {name: item if name == "$error" else renamed(name, item) for name, item in value.items()}
-            if isinstance(value, list | tuple):
-                return [renamed("", item) for item in value]
-            if key not in _NAMING or not isinstance(value, str):
-                return value
-            known = sum(name.startswith(_NAMING[key]) for name in names.values())
-            return names.setdefault(value, f"{_NAMING[key]}{known + 1}")
-
-        return [{"do": op, "args": renamed("", args)} for op, args in map(read_command, commands)]
+        return tidied(commands, _NAMING)
 
     def _looks(self, op: str, args: JsonMap, outcome: Outcome) -> list[Step]:
         store = self._store

@@ -5,10 +5,11 @@ from typing import Final
 
 from dshconform.contracts.grid import spelled
 from dshconform.contracts.model import CommandError
+from dshconform.contracts.script_calls import actions_of
 from dshconform.contracts.session_appends import Refused, accepted_name, judge
 from dshconform.contracts.session_commands import CREATED, DISPOSED, EVENT, FLUSH, META, SEEDS, listener_in
 from dshconform.contracts.session_forks import UNBOUNDED, ForkRefused, judge_fork
-from dshconform.contracts.session_observers import DOINGS, HEARD, actions_of, doing_of, names_in
+from dshconform.contracts.session_observers import DOINGS, HEARD, doing_of, names_in
 from dshconform.contracts.session_state import AbstractSession, members_of
 from dshconform.contracts.session_store import AbstractStore
 from dshconform.protocol.json_value import JsonMap

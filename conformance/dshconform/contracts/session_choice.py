@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dshconform.contracts import session_commands as write
+from dshconform.contracts.script_calls import listen
 from dshconform.contracts.session_commands import SEEDS
-from dshconform.contracts.session_observers import DOINGS, Names, listen
+from dshconform.contracts.session_observers import DOINGS, Names
 from dshconform.contracts.session_shapes import ACCEPTED, REFUSED
 from dshconform.contracts.session_state import AbstractSession
 from dshconform.contracts.session_store import AbstractStore

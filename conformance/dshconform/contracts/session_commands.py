@@ -13,7 +13,6 @@ EVENT: Final = "session/event"
 DISPOSED: Final = "session/disposed"
 FLUSH: Final = "session/flush"
 
-FAILURE: Final[JsonMap] = {"$error": {"message": "broken", "as": "broken"}}
 NO_DATA: Final[JsonMap] = {"a": -0.0}
 """What no log can hold."""
 

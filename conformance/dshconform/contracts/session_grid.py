@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from dshconform.contracts import session_commands as write
-from dshconform.contracts.grid import spelled
-from dshconform.contracts.inbox_commands import read_command
+from dshconform.contracts.grid import Tour, spelled
+from dshconform.contracts.script_calls import listen
 from dshconform.contracts.session_calls import NOBODY, STAGED, STAGES, cell
 from dshconform.contracts.session_commands import FLUSH
-from dshconform.contracts.session_observers import DOINGS, Names, listen
+from dshconform.contracts.session_observers import DOINGS, Names
 from dshconform.contracts.session_shapes import ACCEPTED, REFUSED
 from dshconform.contracts.session_state import AbstractSession
 from dshconform.contracts.session_store import AbstractStore
@@ -55,28 +55,12 @@ CELLS: Final[tuple[str, ...]] = (
 )
 
 
-class _Tour:
+class _Tour(Tour):
     """A prologue in the making: what it does is performed by an abstract store."""
 
     def __init__(self) -> None:
-        self.done: list[JsonMap] = []
         self._store = AbstractStore()
-        self._made = 0
-
-    def do(self, command: JsonMap) -> None:
-        """Go on with a command."""
-        self.done.append(command)
-        self._store.perform(*read_command(command))
-
-    def visit(self, wanted: str, command: JsonMap) -> None:
-        """Go on with a command that visits a cell."""
-        assert cell(self._store, *read_command(command)) == wanted, (wanted, command)
-        self.do(command)
-
-    def fresh(self, kind: str) -> str:
-        """A name that nothing has."""
-        self._made += 1
-        return f"{kind}{self._made}"
+        super().__init__(lambda op, args: cell(self._store, op, args), self._store.perform)
 
     def session(self, state: str, identity: str | None = None) -> AbstractSession:
         """A new session in a state."""

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dshconform.contracts.inbox_commands import read_command
+from dshconform.contracts.script_calls import REJECT, THROW, action, actions_of, always, listen, once, script_of
 from dshconform.contracts.session_commands import (
     CREATED,
     DISPOSED,
     EVENT,
-    FAILURE,
     FLUSH,
     GLANCE,
     NO_DATA,
@@ -21,8 +20,7 @@ from dshconform.contracts.session_commands import (
     read,
     undo,
 )
-from dshconform.contracts.session_state import members_of
-from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.protocol.json_value import JsonMap
 
 HEARD: Final[JsonMap] = {"$arg": "session"}
 """In the script of an observer: the session that it hears of."""
@@ -45,61 +43,48 @@ class Names:
     fresh: str
 
 
-_THROW: Final[JsonMap] = {"do": "throw", "error": FAILURE}
-_REJECT: Final[JsonMap] = {"do": "reject", "error": FAILURE}
-
-
-def _as_action(command: JsonMap) -> JsonMap:
-    op, args = read_command(command)
-    return {"op": op, "args": args}
-
-
 def _always(*actions: JsonMap) -> Callable[[Names], JsonMap]:
-    return lambda _: {"do": [*actions]}
-
-
-def _once(command: JsonMap) -> JsonMap:
-    return {"calls": [[_as_action(command)], None]}
+    return lambda _: always(*actions)
 
 
 DOINGS: Final[Mapping[str, Mapping[str, Callable[[Names], JsonMap]]]] = {
     CREATED: {
         "hears": _always(),
-        "looks": _always(_as_action(read(HEARD, (*GLANCE, "firstLiveSeq")))),
-        "throws": _always(_THROW),
-        "rejects": _always(_REJECT),
-        "appends": _always(_as_action(note(HEARD))),
+        "looks": _always(action(read(HEARD, (*GLANCE, "firstLiveSeq")))),
+        "throws": _always(THROW),
+        "rejects": _always(REJECT),
+        "appends": _always(action(note(HEARD))),
         "announces": _always({"op": "session.announce", "args": {"session": HEARD}}),
-        "detaches": lambda names: {"do": [_as_action(undo(names.leave))]},
-        "creates": lambda names: _once(create(names.fresh, names.fresh)),
+        "detaches": lambda names: {"do": [action(undo(names.leave))]},
+        "creates": lambda names: once(create(names.fresh, names.fresh)),
     },
     EVENT: {
         "hears": _always(),
-        "looks": _always(_as_action(read(HEARD, GLANCE))),
-        "throws": _always(_THROW),
-        "rejects": _always(_REJECT),
-        "appends": _always(_as_action(note(HEARD))),
-        "appends no data": _always(_as_action(append(HEARD, "x/note", NO_DATA))),
-        "appends elsewhere": lambda names: {"do": [_as_action(note(names.session))]},
-        "detaches": lambda names: {"do": [_as_action(undo(names.leave))]},
-        "removes": lambda names: _once(undo(names.listener)),
-        "adds": lambda names: _once(listen(names.fresh, EVENT, {"do": []})),
-        "forks": lambda names: _once(fork(names.session, names.fresh, names.fresh)),
+        "looks": _always(action(read(HEARD, GLANCE))),
+        "throws": _always(THROW),
+        "rejects": _always(REJECT),
+        "appends": _always(action(note(HEARD))),
+        "appends no data": _always(action(append(HEARD, "x/note", NO_DATA))),
+        "appends elsewhere": lambda names: {"do": [action(note(names.session))]},
+        "detaches": lambda names: {"do": [action(undo(names.leave))]},
+        "removes": lambda names: once(undo(names.listener)),
+        "adds": lambda names: once(listen(names.fresh, EVENT, {"do": []})),
+        "forks": lambda names: once(fork(names.session, names.fresh, names.fresh)),
     },
     DISPOSED: {
         "hears": _always(),
-        "throws": _always(_THROW),
-        "rejects": _always(_REJECT),
-        "appends": _always(_as_action(note(HEARD))),
-        "looks for it": lambda names: {"do": [_as_action(get(names.session))]},
-        "creates": lambda names: _once(create(names.fresh, names.session)),
+        "throws": _always(THROW),
+        "rejects": _always(REJECT),
+        "appends": _always(action(note(HEARD))),
+        "looks for it": lambda names: {"do": [action(get(names.session))]},
+        "creates": lambda names: once(create(names.fresh, names.session)),
     },
     FLUSH: {
         "hears": _always(),
-        "throws": _always(_THROW),
-        "rejects": _always(_REJECT),
+        "throws": _always(THROW),
+        "rejects": _always(REJECT),
         "waits": lambda _: {"do": "gate"},
-        "appends": _always(_as_action(note(HEARD))),
+        "appends": _always(action(note(HEARD))),
     },
 }
 """By event, what an observer of it may do.
@@ -109,31 +94,14 @@ takes `session` for an id.
 """
 
 
-def listen(name: str, event: str, script: JsonMap, *, prepend: bool = False) -> JsonMap:
-    """Add a listener."""
-    args: JsonMap = {"as": name, "event": event, "fn": {"$fn": name, **script}}
-    return {"do": "listen", "args": {**args, "prepend": True} if prepend else args}
-
-
-def actions_of(function: JsonMap) -> list[JsonMap]:
-    """Every action of a listener's scripts."""
-    calls = function.get("calls")
-    scripts: Sequence[Json] = calls if isinstance(calls, list | tuple) else [function.get("do")]
-    found: list[JsonMap] = []
-    for script in scripts:
-        if isinstance(script, list | tuple):
-            found += [action for action in script if isinstance(action, Mapping)]
-    return found
-
-
 _MADE: Final[Mapping[str, str]] = {"session.create": "session", "session.fork": "session", "listen": "as"}
 
 
 def names_in(function: JsonMap) -> set[str]:
     """The names that a listener will give to what it makes."""
     found: set[str] = set()
-    for action in actions_of(function):
-        args, member = action.get("args"), _MADE.get(str(action.get("op")))
+    for one in actions_of(function):
+        args, member = one.get("args"), _MADE.get(str(one.get("op")))
         if member is not None and isinstance(args, Mapping):
             found.add(str(args[member]))
     return found
@@ -158,11 +126,11 @@ def doing_of(event: str, function: JsonMap) -> str:
     assert isinstance(script, list | tuple)
     if not script:
         return "hears"
-    action = script[0]
-    assert isinstance(action, Mapping)
-    if "op" not in action:
-        return f"{action['do']}s"
-    op, args = str(action["op"]), action["args"]
+    first = script[0]
+    assert isinstance(first, Mapping)
+    if "op" not in first:
+        return f"{first['do']}s"
+    op, args = str(first["op"]), first["args"]
     assert isinstance(args, Mapping)
     if op == "undo":
         return "removes" if "calls" in function and event == EVENT else "detaches"
@@ -191,7 +159,4 @@ class Listener:
 
     def script(self) -> Sequence[JsonMap]:
         """What the call that is counted last does."""
-        calls, done = self.function.get("calls"), self.function.get("do")
-        if isinstance(calls, list | tuple):
-            done = calls[min(self.calls, len(calls)) - 1]
-        return [members_of(action) for action in done] if isinstance(done, list | tuple) else []
+        return script_of(self.function, self.calls)

@@ -9,16 +9,14 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from dshconform.contracts.inbox_rows import by
+from dshconform.contracts.script_calls import BROKEN, Outcome, failed, follow, together
 from dshconform.contracts.session_appends import Refused, accepted_name, judge
-from dshconform.contracts.session_commands import CREATED, DISPOSED, EVENT, FAILURE, FLUSH, listener_in
+from dshconform.contracts.session_commands import CREATED, DISPOSED, EVENT, FLUSH, listener_in
 from dshconform.contracts.session_forks import UNBOUNDED, ForkRefused, copied, judge_fork
-from dshconform.contracts.session_observers import HEARD, Listener, names_in
+from dshconform.contracts.session_observers import Listener, names_in
 from dshconform.contracts.session_state import AbstractSession, Clauses, Event, Life, members_of, view, whole_number
 from dshconform.protocol.json_value import Json, JsonMap
-from dshconform.running.step import UNCHECKED
 from dshconform.trace.rows import ExpectedRow
-
-BROKEN: Final[JsonMap] = {"is": members_of(FAILURE["$error"])["as"]}
 
 _CONTAINED: Final[Mapping[str, Clauses]] = {
     EVENT: ("LOG-APPEND-05",),
@@ -46,14 +44,6 @@ _ACCEPTED: Final[Mapping[str, Clauses]] = {
     "rewrite": ("SURF-TOOL-01", "SURF-TOOL-02"),
 }
 """Who says that an append is accepted."""
-
-
-class Outcome(NamedTuple):
-    """What a command answers, or the error with which it fails; and who says so."""
-
-    result: Json = UNCHECKED
-    error: JsonMap | None = None
-    clauses: Clauses = ()
 
 
 class Dispatched(NamedTuple):
@@ -153,7 +143,7 @@ class AbstractStore:
         self.used.add(name)
         identity = args.get("id")
         if identity is not None and identity in self.live:
-            return _failed(f'session "{identity}" already exists', "STORE-ID-02")
+            return failed(f'session "{identity}" already exists', "STORE-ID-02")
         clauses: Clauses = ("STORE-LIFE-01",) if announced else ("STORE-ID-02",)
         if identity is None:
             identity, clauses = self._mint(), ("STORE-ID-01", *clauses)
@@ -198,7 +188,7 @@ class AbstractStore:
     def _enter(self, session: AbstractSession, leave: str) -> Outcome:
         self.used.add(leave)
         if session.id in self.live:
-            return _failed(f'session "{session.id}" already exists', "STORE-ID-02")
+            return failed(f'session "{session.id}" already exists', "STORE-ID-02")
         clauses: Clauses = ("LOG-OBS-06",) if session.life is None else ("STORE-ID-04", "LOG-OBS-06")
         self.leaves[leave] = (session, self._begin(session))
         return Outcome(None, clauses=clauses)
@@ -206,9 +196,9 @@ class AbstractStore:
     def _announce(self, session: AbstractSession) -> Outcome:
         life = session.life
         if life is None or life.ended:
-            return _failed(f'session "{session.id}" is not live in this store', "STORE-LIFE-05")
+            return failed(f'session "{session.id}" is not live in this store', "STORE-LIFE-05")
         if life.announced:
-            return _failed(f'session "{session.id}" was already announced', "STORE-LIFE-05")
+            return failed(f'session "{session.id}" was already announced', "STORE-LIFE-05")
         told = self._tell_creation(session, life, ("STORE-LIFE-05", "STORE-ID-04"))
         if told.vetoed:
             return Outcome(error=BROKEN, clauses=("STORE-LIFE-05", *told.clauses))
@@ -225,7 +215,7 @@ class AbstractStore:
         if not life.leaving:
             return told
         extra = self._leave(session, life, ("STORE-LIFE-08",))
-        return told._replace(clauses=_together(told.clauses, extra))
+        return told._replace(clauses=together(told.clauses, extra))
 
     # ------------------------------------------------------------------ leaving
 
@@ -342,9 +332,9 @@ class AbstractStore:
             failure = self._call(listener, session, payload, (*clauses, *extra))
             if failure == "throw" and event == CREATED:
                 return Dispatched(vetoed=True, clauses=extra)
-            extra = _together(extra, _CONTAINED[event] if failure else _BY_DOING.get(listener.doing, ()))
+            extra = together(extra, _CONTAINED[event] if failure else _BY_DOING.get(listener.doing, ()))
             if session.life is not None and session.life.leaving:
-                extra = _together(extra, ("STORE-LIFE-09",) if event == EVENT else ("STORE-LIFE-08",))
+                extra = together(extra, ("STORE-LIFE-09",) if event == EVENT else ("STORE-LIFE-08",))
         return Dispatched(vetoed=False, clauses=extra)
 
     def _call(self, listener: Listener, session: AbstractSession, payload: JsonMap, clauses: Clauses) -> str | None:
@@ -353,19 +343,8 @@ class AbstractStore:
         call = listener.calls
         row: JsonMap = {"part": listener.name, "kind": listener.event, "n": call, "payload": payload}
         self.rows.append(ExpectedRow({"on": "gate" if listener.doing == "waits" else "script", **row}, clauses))
-        for at, action in enumerate(listener.script()):
-            if "op" not in action:
-                return str(action["do"])
-            op = str(action["op"])
-            args = {key: session.name if item == HEARD else item for key, item in members_of(action["args"]).items()}
-            outcome = self.perform(op, args)
-            back: dict[str, Json] = {"on": "return", "op": op, "at": str(at), "part": listener.name, "n": call}
-            if outcome.error is not None:
-                back["error"] = outcome.error
-            elif outcome.result is not UNCHECKED:
-                back["result"] = outcome.result
-            self.rows.append(ExpectedRow(back, outcome.clauses or clauses))
-        return None
+        called, heard = (listener.name, call), {"session": session.name}
+        return follow(listener.script(), called, self.perform, self.rows, heard=heard, clauses=clauses)
 
     # ------------------------------------------------------------------ flushing
 
@@ -423,11 +402,3 @@ def _seeded(event: JsonMap) -> Event:
 def _told_of(event: str, session: AbstractSession, clauses: Clauses) -> ExpectedRow:
     row: JsonMap = {"on": "live", "name": event, "session": session.name, "payload": {"session": session.name}}
     return ExpectedRow(row, clauses)
-
-
-def _failed(text: str, clause: str) -> Outcome:
-    return Outcome(error={"message": text}, clauses=(clause,))
-
-
-def _together(one: Clauses, other: Clauses) -> Clauses:
-    return (*one, *(clause for clause in other if clause not in one))

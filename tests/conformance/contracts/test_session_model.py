@@ -9,8 +9,9 @@ from typeguard import suppress_type_checks
 from dshconform.contracts import session_commands as write
 from dshconform.contracts.machine import MachineCheck
 from dshconform.contracts.model import CommandError
+from dshconform.contracts.script_calls import listen
 from dshconform.contracts.session import SessionModel
-from dshconform.contracts.session_observers import DOINGS, Names, listen
+from dshconform.contracts.session_observers import DOINGS, Names
 from dshconform.contracts.session_shapes import ACCEPTED, REFUSED
 from dshconform.contracts.source import Source
 from dshconform.faults import Fault

@@ -1,0 +1,179 @@
+"""The alphabet of the registry contract: the registry's commands, and what listeners do in them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dshconform.contracts.inbox_commands import read_command
+from dshconform.contracts.script_calls import REJECT, THROW, action, actions_of, always, once
+from dshconform.protocol.json_value import Json, JsonMap
+
+CREATED: Final = "agent/created"
+DISPOSED: Final = "agent/disposed"
+
+STUBS: Final[Mapping[str, str]] = {"y": "y", "x": "x", "x2": "x", "y2": "y", "p": "p", "q": "q"}
+"""What is shaped like an agent, each with its id; two ids have two that look alike."""
+
+OWNERS: Final = ("p", "q")
+HOSTS: Final[Mapping[str, str]] = {"in p": "p", "in q": "q"}
+"""Plugins in the scopes of the agents that may own others, each with its agent; they are there from the beginning."""
+
+ODD: Final = "odd"
+ODD_ID: Final = "w"
+"""An agent whose id is not that of its session, and its id."""
+
+ODD_SESSION: Final = "x"
+MADE: Final = "made"
+"""What the suite's factories answer; it is never entered."""
+
+# ---------------------------------------------------------------------- entries
+
+
+def enter(agent: str, leave: str, owner: str | None = None) -> JsonMap:
+    """Make an agent visible; `leave` is its detach."""
+    args: JsonMap = {"agent": agent, "as": leave}
+    return {"do": "registry.enter", "args": args if owner is None else {**args, "owner": owner}}
+
+
+def announce(agent: Json) -> JsonMap:
+    """Announce an agent."""
+    return {"do": "registry.announce", "args": {"agent": agent}}
+
+
+def register(agent: str, leave: str, through: str | None = None) -> JsonMap:
+    """Do both, through a plugin, which may be one in the scope of an agent."""
+    return {"do": "registry.register", "args": _through({"agent": agent, "as": leave}, through)}
+
+
+def undo(name: str) -> JsonMap:
+    """Call a detach or a disposer, or remove a listener."""
+    return {"do": "undo", "args": {"of": name}}
+
+
+def get(identity: str) -> JsonMap:
+    """Look an id up."""
+    return {"do": "registry.get", "args": {"id": identity}}
+
+
+LIST: Final[JsonMap] = {"do": "registry.list", "args": {}}
+ROOTS: Final[JsonMap] = {"do": "registry.roots", "args": {}}
+
+
+def owns(identity: str, owner: str) -> JsonMap:
+    """Ask who owns an id."""
+    return {"do": "registry.owns", "args": {"id": identity, "owner": owner}}
+
+
+def opened(plugin: str) -> JsonMap:
+    """Mount a plugin through which something can be registered."""
+    return {"do": "owner.open", "args": {"owner": plugin, "requires": ["agents"]}}
+
+
+def closed(plugin: str) -> JsonMap:
+    """Close it."""
+    return {"do": "owner.close", "args": {"owner": plugin}}
+
+
+# ---------------------------------------------------------------------- the factory
+
+ENDINGS: Final[Mapping[str, JsonMap]] = {
+    "answers": {"do": "return", "value": {"stub": MADE}},
+    "throws": THROW,
+    "rejects": REJECT,
+}
+"""What a factory may do with a call."""
+
+SAID: Final[Mapping[str, JsonMap]] = {
+    "nothing": {},
+    "a header": {"meta": {"origin": "subagent", "delegationDepth": 2}},
+    "a route": {"options": {"provider": "p1", "model": "m1"}},
+}
+"""What a caller may say besides the id; a resume has no header."""
+
+
+def fill(name: str, create: str = "answers", resume: str = "answers", through: str | None = None) -> JsonMap:
+    """Fill the slot of the factory."""
+    functions: dict[str, Json] = {
+        op: {"$fn": f"{name}.{op}", "do": [ENDINGS[how]]} for op, how in (("create", create), ("resume", resume))
+    }
+    return {"do": "registry.setFactory", "args": _through({"as": name, **functions}, through)}
+
+
+def make(task: str, op: str = "create", said: str = "nothing", through: str | None = None) -> JsonMap:
+    """Ask for an agent: `create` or `resume`; its id is the task's name."""
+    return {"do": f"agent.{op}", "args": _through({"task": task, "agent": task, **SAID[said]}, through)}
+
+
+def _through(args: JsonMap, through: str | None) -> JsonMap:
+    return args if through is None else {**args, "in": through}
+
+
+# ---------------------------------------------------------------------- listeners
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the script of a listener names.
+
+    Args:
+        leave: A detach or disposer.
+        other: An agent that it enters or registers.
+        identity: An id that it looks up.
+        fresh: A name that nothing has.
+    """
+
+    leave: str
+    other: str
+    identity: str
+    fresh: str
+
+
+def _always(*actions: JsonMap) -> Callable[[Names], JsonMap]:
+    return lambda _: always(*actions)
+
+
+DOINGS: Final[Mapping[str, Mapping[str, Callable[[Names], JsonMap]]]] = {
+    CREATED: {
+        "hears": _always(),
+        "throws": _always(THROW),
+        "looks": lambda names: always(action(get(names.identity))),
+        "announces": _always(action(announce({"$arg": "agent"}))),
+        "detaches": lambda names: always(action(undo(names.leave))),
+        "enters": lambda names: once(enter(names.other, names.fresh)),
+        "registers": lambda names: once(register(names.other, names.fresh)),
+    },
+    DISPOSED: {
+        "hears": _always(),
+        "throws": _always(THROW),
+        "looks": lambda names: always(action(get(names.identity))),
+        "detaches": lambda names: always(action(undo(names.leave))),
+        "enters": lambda names: once(enter(names.other, names.fresh)),
+        "registers": lambda names: once(register(names.other, names.fresh)),
+    },
+}
+"""By event, what a listener of it may do; what calls the registry back does so once."""
+
+_BY_OP: Final[Mapping[str, str]] = {
+    "registry.get": "looks",
+    "registry.announce": "announces",
+    "undo": "detaches",
+    "registry.enter": "enters",
+    "registry.register": "registers",
+}
+
+
+def doing_of(function: JsonMap) -> str:
+    """What the grid calls what a listener does."""
+    first = next(iter(actions_of(function)), None)
+    if first is None:
+        return "hears"
+    return _BY_OP.get(str(first["op"]), "?") if "op" in first else f"{first['do']}s"
+
+
+def names_in(function: JsonMap) -> set[str]:
+    """The names that a listener will give to what it enters."""
+    return {str(args["as"]) for args in map(_args, actions_of(function)) if "as" in args}
+
+
+def _args(one: JsonMap) -> JsonMap:
+    return read_command(one)[1] if "op" in one else {}
