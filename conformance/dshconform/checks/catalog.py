@@ -5,6 +5,7 @@ from functools import cache
 from typing import Final
 
 from dshconform.contracts.inbox import InboxModel
+from dshconform.contracts.initiator import InitiatorModel
 from dshconform.contracts.machine import COMMANDS, MachineCheck
 from dshconform.contracts.model import Exhaustible, Model, Small
 from dshconform.contracts.phase_calls import call_worlds
@@ -36,6 +37,7 @@ MODELS: Final[Mapping[str, type[Model]]] = {
         PromptModel,
         RollbackModel,
         RegistryModel,
+        InitiatorModel,
     )
 }
 """The models of the contract machines, by contract."""

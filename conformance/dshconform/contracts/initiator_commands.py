@@ -1,0 +1,184 @@
+"""The alphabet of the initiator contract: what is done at a place, and how what waits there is ended.
+
+A command does one thing at one place and reads the initiator behind it: `burst` outside of everything, and `gate.do`
+inside a call of a function that waits.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from dshconform.contracts.inbox_commands import read_command
+from dshconform.contracts.inbox_rows import ROUTE
+from dshconform.contracts.script_calls import FAILURE, REJECT, THROW, actions_of
+from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.scenarios.macros import message
+
+CURRENT: Final[JsonMap] = {"op": "initiator.current", "args": {}}
+REQUIRE: Final[JsonMap] = {"op": "initiator.require", "args": {}}
+GATE: Final[JsonMap] = {"do": "gate"}
+VALUE: Final[JsonMap] = {"x": [1]}
+
+PRE_STEP: Final = "agent/pre-step"
+TOOL: Final = "tool/execute"
+SETUP: Final = "setup"
+
+AGENTS: Final = ("a", "b")
+"""Those that are there from the beginning; others are created."""
+
+BODIES: Final[Mapping[str, Sequence[JsonMap]]] = {
+    "returns": (CURRENT, REQUIRE, {"do": "return", "value": VALUE}),
+    "throws": (CURRENT, THROW),
+    "rejects": (CURRENT, REJECT),
+    "waits": (CURRENT, GATE),
+}
+"""What a function does that is called inside a boundary; others nest a boundary, or start work of their own."""
+
+
+def function(name: str, *script: JsonMap) -> JsonMap:
+    """A function of the suite."""
+    return {"$fn": name, "do": [*script]}
+
+
+def bounded(agent: str | None, name: str, body: str, task: str) -> JsonMap:
+    """Call a function inside a boundary: of an agent, or one that hides every agent."""
+    return _run(agent, function(name, *BODIES[body]), task)
+
+
+def nesting(agent: str | None, name: str, inner: str | None, body: str) -> JsonMap:
+    """Call a function inside a boundary that opens another one, and reads when that is over."""
+    nested = _run(inner, function(f"{name}.inner", *BODIES[body]))
+    return _run(agent, function(name, CURRENT, nested, CURRENT))
+
+
+def starting(agent: str | None, name: str, task: str) -> JsonMap:
+    """Call a function inside a boundary that starts work without returning it."""
+    return _run(agent, function(name, work(task)))
+
+
+def _run(agent: str | None, called: JsonMap, task: str | None = None) -> JsonMap:
+    args: JsonMap = {"agent": agent, "fn": called}
+    return {"op": "initiator.run", "args": args if task is None else {**args, "task": task}}
+
+
+def work(task: str) -> JsonMap:
+    """Start work that nobody waits for."""
+    return {"op": "run", "args": {"task": task, "do": [CURRENT, GATE]}}
+
+
+def wake(agent: str, identity: str) -> JsonMap:
+    """Send a message that wakes an agent."""
+    return {"op": "agent.followup", "args": {"agent": agent, "message": message(identity)}}
+
+
+def inject(agent: str, identity: str) -> JsonMap:
+    """Send one that wakes nobody."""
+    return {"op": "agent.inject", "args": {"agent": agent, "message": message(identity)}}
+
+
+def cancel(agent: str) -> JsonMap:
+    """Cancel the turn of an agent."""
+    return {"op": "agent.cancel", "args": {"agent": agent, "cause": {"kind": "user"}}}
+
+
+def create(agent: str, name: str, task: str, *, waits: bool = False) -> JsonMap:
+    """Create an agent with a setup."""
+    setup = function(name, CURRENT, *([GATE] if waits else []))
+    return {"op": "agent.create", "args": {"task": task, "agent": agent, "options": ROUTE, "setup": setup}}
+
+
+def maintain(agent: str, name: str, task: str, *, waits: bool = False) -> JsonMap:
+    """Run a maintenance task."""
+    job = function(name, CURRENT, *([GATE] if waits else []))
+    return {"op": "agent.maintain", "args": {"task": task, "agent": agent, "fn": job}}
+
+
+def unload(task: str) -> JsonMap:
+    """Close the registry."""
+    return {"op": "world.unload", "args": {"task": task, "part": "agents"}}
+
+
+# ---------------------------------------------------------------------- commands
+
+
+def at(place: JsonMap | None, *items: JsonMap) -> JsonMap:
+    """Do something at a place, and read the initiator."""
+    if place is None:
+        return {"do": "burst", "args": {"do": [*items]}}
+    return {"do": "gate.do", "args": {"gate": place, "do": [*items]}}
+
+
+def of_call(part: str) -> JsonMap:
+    """The place inside the call of a function that is called once."""
+    return {"part": part}
+
+
+def of_driver(kind: str, agent: str) -> JsonMap:
+    """The place inside a turn of an agent: before its first step, or in its tool."""
+    return {"kind": kind, "agent": agent}
+
+
+def resolve(kind: str, place: JsonMap) -> JsonMap:
+    """End a call that waits: a setup with nothing, everything else with a value."""
+    args: JsonMap = {"gate": place}
+    return {"do": "gate.resolve", "args": args if kind == SETUP else {**args, "value": VALUE}}
+
+
+def reject(place: JsonMap) -> JsonMap:
+    """End a call that waits, by a failure."""
+    return {"do": "gate.reject", "args": {"gate": place, "error": FAILURE}}
+
+
+def go_on(agent: str) -> JsonMap:
+    """Let a turn go on that waits before its first step."""
+    gate = of_driver(PRE_STEP, agent)
+    items: list[Json] = [
+        {"op": "gate.next", "args": {"gate": gate}},
+        {"op": "gate.resolve", "args": {"gate": gate, "value": {"$next": 0}}},
+    ]
+    return {"do": "burst", "args": {"do": items}}
+
+
+# ---------------------------------------------------------------------- reading them
+
+
+def items_of(op: str, args: JsonMap) -> list[tuple[str, JsonMap]]:
+    """What a command does one after the other."""
+    do = args.get("do") if op in {"burst", "gate.do"} else None
+    if not isinstance(do, list | tuple):
+        return [(op, args)]
+    return [read_command(item) for item in do if isinstance(item, Mapping)]
+
+
+def body_of(called: JsonMap) -> str:
+    """What the grid calls what a function does inside a boundary."""
+    script = actions_of(called)
+    ops = [one.get("op") for one in script]
+    if "initiator.run" in ops:
+        return "nests"
+    if "run" in ops:
+        return "starts"
+    return next(name for name, body in BODIES.items() if script[-1:] == list(body[-1:]))
+
+
+def waits(called: JsonMap) -> bool:
+    """Whether a function waits for the suite."""
+    return actions_of(called)[-1:] == [GATE]
+
+
+def names_in(op: str, args: JsonMap) -> list[str]:
+    """The names that a command gives: to functions, tasks, agents and messages."""
+    found: list[str] = []
+    if "task" in args:
+        found.append(str(args["task"]))
+    if op == "agent.create":
+        found.append(str(args["agent"]))
+    sent = args.get("message")
+    if isinstance(sent, Mapping):
+        found.append(str(sent["id"]))
+    for member in ("fn", "setup"):
+        called = args.get(member)
+        if isinstance(called, Mapping):
+            found.append(str(called["$fn"]))
+            for one in actions_of(called):
+                found += names_in(*read_command(one)) if "op" in one else []
+    return found
