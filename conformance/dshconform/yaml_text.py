@@ -73,6 +73,9 @@ for _class in (_JsonLoader, _JsonDumper):
 def read_text(path: Path) -> str:
     """Read a file as the text that `read_yaml` takes.
 
+    Args:
+        path: A file in UTF-8.
+
     Raises:
         OSError: It cannot be read.
         YamlError: It is no UTF-8.
@@ -114,6 +117,9 @@ def replace_items(text: str, source: Path | str, *, remove: Collection[int], add
         source: Named in errors.
         remove: The places of the items that go, from 0 on.
         add: What comes behind the others.
+
+    Returns:
+        The changed document.
 
     Raises:
         YamlError: It is no such list.

@@ -9,14 +9,14 @@ from typing import Final
 import griffe
 
 from cataloguing.keys import EventKey
-from cataloguing.reading import Doc, Named, Package, doc_of, walk
+from cataloguing.reading import Doc, Named, Package, doc_of, public, walk
 from cataloguing.sites import MODES, Site
 from dshconform.spec.mentions import RULING_ID, mentioned_ids
 
 _OWN: Final = ("self", "cls")
 _NOTHING: Final = ("None", "NoReturn", "Never", "'None'")
 _ABOUT_VALUE: Final = re.compile(
-    r"(Whether|The|A|An|All|Every|Each|What|How|Which|Answer|Return|Tell|Make|Create|Read|Give|Find|List)\b"
+    r"(Whether|The|A|An|All|Every|Each|What|How|Which|Answer|Return|Tell|Make|Create|Read|Write|Give|Find|List)\b"
 )
 """How a summary begins that is about the value."""
 
@@ -54,26 +54,56 @@ def _told_by_class(named: griffe.Attribute | griffe.TypeAlias) -> bool:
         if any(str(base).endswith(("Enum", "Flag")) for base in one.bases):
             return True  # the members of an enumeration are values
         doc = doc_of(one)
-        if doc is not None and (named.name in doc.given or _is_said(named.name, doc)):
+        if doc is not None and [named] == [*public(one)]:
+            return True  # what the class says is about the one thing that it has
+        if doc is not None and any(name in doc.given or _is_said(name, doc) for name in _spellings(named)):
             return True
     return False
+
+
+def _spellings(named: griffe.Attribute | griffe.TypeAlias) -> Iterator[str]:
+    """How a docstring may name an attribute: as the code does, or as it is written on the wire (`as`, `keepInbox`)."""
+    yield named.name
+    yield named.name.removesuffix("_")
+    match named.value:
+        case griffe.ExprCall(arguments=arguments):
+            for argument in arguments:
+                match argument:
+                    case griffe.ExprKeyword(name="name", value=str(written)):
+                        yield written.strip("'\"")
+                    case _:
+                        pass
+        case _:
+            pass
 
 
 def _incomplete(function: griffe.Function, doc: Doc) -> Iterator[str]:
     if "overload" in function.labels or "property" in function.labels:
         return
+    docs = [doc, *_overridden(function)]
     for parameter in function.parameters:
         name = parameter.name
-        if name not in _OWN and not name.startswith("_") and name not in doc.given and not _is_said(name, doc):
+        said = any(name in one.given or _is_said(name, one) for one in docs)
+        if name not in _OWN and not name.startswith("_") and not said:
             yield f"the docstring does not say what {name!r} is: add it under `Args`"
     sections = bool(doc.given or doc.raises or doc.cancellation)
-    if sections and not doc.returns and str(function.returns) not in _NOTHING and not _answers(doc):
+    said = any(one.returns or _answers(one) for one in docs)
+    if sections and str(function.returns) not in _NOTHING and not said:
         yield "the docstring does not say what is answered: add `Returns`"
     for error in _raised(function):
-        if error not in doc.raises and not _is_said(error, doc):
+        if not any(error in one.raises or _is_said(error, one) for one in docs):
             yield f"the docstring does not say when {error} is raised: add it under `Raises`"
-    if "async" in function.labels and not doc.cancellation and "cancel" not in doc.whole.lower():
+    if "async" in function.labels and not any(one.cancellation or "cancel" in one.whole.lower() for one in docs):
         yield "the docstring of a coroutine does not say what a cancellation leaves: add `Cancellation`"
+
+
+def _overridden(function: griffe.Function) -> Iterator[Doc]:
+    """What the docstrings of the methods say that a method overrides: it need not repeat them."""
+    if isinstance(function.parent, griffe.Class):
+        for base in function.parent.mro():
+            overridden = base.members.get(function.name)
+            if isinstance(overridden, griffe.Function) and (doc := doc_of(overridden)) is not None:
+                yield doc
 
 
 def _is_said(name: str, doc: Doc) -> bool:

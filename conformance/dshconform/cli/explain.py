@@ -15,8 +15,8 @@ from dshconform.spec.specification import Specification, UnknownClause, load_spe
 if TYPE_CHECKING:
     from dshconform.report.entries import Report
 
-WIDTH: Final = 80
-LABEL: Final = len("violation  ")
+_WIDTH: Final = 80
+_LABEL: Final = len("violation  ")
 
 
 @click.command(
@@ -57,7 +57,7 @@ def _lines(specification: Specification, clause: Clause, report: "Report | None"
     from dshconform.faults import faults_of
 
     yield f"{click.style(clause.id, bold=True)} · {clause.level} · {clause.profile}"
-    place = textwrap.fill(f"{clause.page}, line {clause.line}: {clause.section}", WIDTH, break_on_hyphens=False)
+    place = textwrap.fill(f"{clause.page}, line {clause.line}: {clause.section}", _WIDTH, break_on_hyphens=False)
     yield click.style(place, dim=True)
     yield ""
     yield _wrapped(clause.text)
@@ -98,12 +98,12 @@ def _parts(label: str, items: Sequence[str]) -> Iterator[str]:
 
 
 def _part(label: str, markdown: str) -> str:
-    indent = " " * LABEL
-    return click.style(f"{label:<{LABEL}}", bold=True) + _wrapped(markdown, indent)[LABEL:]
+    indent = " " * _LABEL
+    return click.style(f"{label:<{_LABEL}}", bold=True) + _wrapped(markdown, indent)[_LABEL:]
 
 
 def _wrapped(markdown: str, indent: str = "") -> str:
     """Wrap prose, and set its code spans off by colour; their backticks stay, so that they show without colour too."""
     text = " ".join(markdown.split())
-    wrapped = textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    wrapped = textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
     return CODE_SPAN.sub(lambda span: click.style(span[0], fg="cyan"), wrapped)

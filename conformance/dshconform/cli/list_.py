@@ -11,7 +11,7 @@ from dshconform.near_misses import hint
 from dshconform.spec.clause import Level, Profile
 from dshconform.spec.specification import UnknownClause, load_specification
 
-WIDTH: Final = 80
+_WIDTH: Final = 80
 
 
 class _ListGroup(click.Group):
@@ -108,8 +108,8 @@ def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool = 
     for row in table:
         left = "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=False))
         last = " ".join(row[-1].split())
-        room = WIDTH - len(left)
+        room = _WIDTH - len(left)
         if cut:
             yield left + (last if len(last) <= room else f"{last[: room - 1].rstrip()}…")
         else:
-            yield from textwrap.wrap(last, WIDTH, initial_indent=left, subsequent_indent=" " * len(left))
+            yield from textwrap.wrap(last, _WIDTH, initial_indent=left, subsequent_indent=" " * len(left))

@@ -22,7 +22,7 @@ from dshconform.links.link import AdapterFault, Limits, Link
 
 _ADAPTER: Final = "dshconform.adapter"
 _ADAPTERS: Final = "dshconform.adapters"
-DEFAULT: Final = "reference"
+_DEFAULT: Final = "reference"
 
 
 class TargetCommand(click.Command):
@@ -82,7 +82,7 @@ class Target:
 
 def target_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose an implementation to a command."""
-    named = click.option("--implementation", "-i", help=f"{', '.join(IMPLEMENTATIONS)}.  [default: {DEFAULT}]")
+    named = click.option("--implementation", "-i", help=f"{', '.join(IMPLEMENTATIONS)}.  [default: {_DEFAULT}]")
     return named(link_options(function))
 
 
@@ -129,7 +129,7 @@ def choose(ctx: click.Context, *names: str | None, deviations: Path | None, time
         return _by_command(adapter, deviations, limits, work)
     if deviations is not None:
         raise click.UsageError(_NO_LEDGER)
-    return _by_name(name if name is not None else DEFAULT, limits, work)
+    return _by_name(name if name is not None else _DEFAULT, limits, work)
 
 
 def choose_pair(

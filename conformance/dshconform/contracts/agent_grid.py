@@ -71,7 +71,7 @@ class Grid(Generic[A]):
     def cell(self, agent: A, command: JsonMap) -> str | None:
         """The cell that a command visits, if it visits one."""
         op, args = read_command(command)
-        act = self._named(agent, op, args) or common_act(op, args)
+        act = self._named(agent, op, args) or _common_act(op, args)
         return None if act is None else spelled(self._phase(agent), act, self._window(agent))
 
 
@@ -93,36 +93,36 @@ def both(first: Approach, then: Approach) -> Approach:
 
 # ---------------------------------------------------------------------- windows
 
-LIVE: Final = "live"
-DISPOSED: Final = "disposed"
+_LIVE: Final = "live"
+_DISPOSED: Final = "disposed"
 LATCHED: Final = "latched"
 
 SIGNALS: Final[Mapping[str, Approach]] = {
-    LIVE: lambda _: [],
+    _LIVE: lambda _: [],
     "cancelled": lambda _: [cancel()],
     "cancelled keep": lambda _: [keep_inbox()],
     LATCHED: lambda fresh: [cancel(), steer(next(fresh))],
     "latch dropped": lambda fresh: [cancel(), steer(next(fresh)), cancel()],
-    DISPOSED: lambda _: [cancel(CAUSES[-1])],
+    _DISPOSED: lambda _: [cancel(CAUSES[-1])],
 }
 """The windows of a turn, each with what leads there from a live one."""
 
-_LATE: Final = tuple(name for name in SIGNALS if name not in {LIVE, DISPOSED})
+_LATE: Final = tuple(name for name in SIGNALS if name not in {_LIVE, _DISPOSED})
 
 IDLE: Final[Mapping[str, Approach]] = {"empty": lambda _: [], "pending": lambda fresh: [inject(next(fresh))]}
 """The windows of an idle agent."""
 
 
-def signal_of(agent: AbstractAgent) -> str:
+def _signal_of(agent: AbstractAgent) -> str:
     """The window of a turn.
 
     Its signal is live or aborted. Then a wake is remembered, or one was dropped and none is remembered; otherwise every
     cancel so far kept the inbox, or one did not.
     """
     if agent.cause is None:
-        return LIVE
+        return _LIVE
     if agent.disposed:
-        return DISPOSED
+        return _DISPOSED
     if agent.latch:
         return LATCHED
     if agent.latch_dropped:
@@ -133,7 +133,7 @@ def signal_of(agent: AbstractAgent) -> str:
 def window_of(agent: AbstractAgent) -> str:
     """The window of an agent: of its turn, or whether anything is pending while it is idle."""
     if agent.phase != "idle":
-        return signal_of(agent)
+        return _signal_of(agent)
     return "pending" if agent.pending else "empty"
 
 
@@ -191,7 +191,7 @@ _DISPOSING: Final = frozenset(name for name in CANCELS if name.startswith("cance
 """Left open behind another cause (sheet 70, phase machine)."""
 
 
-def common_act(op: str, args: JsonMap) -> str | None:
+def _common_act(op: str, args: JsonMap) -> str | None:
     """What a delivery, a cancel or a burst is called."""
     name = _COMMON.get(op)
     return None if name is None else name(args)

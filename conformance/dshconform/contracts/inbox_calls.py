@@ -23,10 +23,10 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED
 
 IDLE_CANCEL_KEEPS_INPUT: Final = "idle-cancel-keeps-input"
-UNKNOWN_TARGET_AFTER_ABORT: Final = "unknown-target-after-abort"
+_UNKNOWN_TARGET_AFTER_ABORT: Final = "unknown-target-after-abort"
 VARIANTS: Final[Mapping[str, str]] = {
     IDLE_CANCEL_KEEPS_INPUT: "CANCEL-IDLE-02",  # a `cancel` without an activity leaves the inbox alone
-    UNKNOWN_TARGET_AFTER_ABORT: "AGENT-SEND-06",  # a waking send, of which the target is not looked at, is accepted
+    _UNKNOWN_TARGET_AFTER_ABORT: "AGENT-SEND-06",  # a waking send, of which the target is not looked at, is accepted
 }
 """Where the model can follow an implementation rather than the clause."""
 
@@ -157,7 +157,7 @@ class Calls:
         agent = self.agent
         late = wakeup and agent.cause is not None
         known = target in TARGETS
-        if not (known or (late and UNKNOWN_TARGET_AFTER_ABORT in self.switches)):
+        if not (known or (late and _UNKNOWN_TARGET_AFTER_ABORT in self.switches)):
             return Answer(by=("AGENT-SEND-06",), error={})
         refused = self._refused([message], ("INBOX-DUP-01", "AGENT-SEND-03") if known else ("AGENT-SEND-06",))
         if refused is not None:
@@ -174,7 +174,7 @@ class Calls:
             return Answer(by=clauses, more=("AGENT-SEND-02",))
         more = agent.waken(message, late=late)
         if not known:
-            return Answer(by=("AGENT-SEND-06",), departed=UNKNOWN_TARGET_AFTER_ABORT, result=UNCHECKED)
+            return Answer(by=("AGENT-SEND-06",), departed=_UNKNOWN_TARGET_AFTER_ABORT, result=UNCHECKED)
         return Answer(by=clauses, more=more)
 
     def _cancel(self, args: JsonMap) -> Answer:

@@ -46,14 +46,14 @@ class Standing:
 
     def __call__(self, source: Source, agent: AbstractAgent) -> JsonMap:
         """Choose a command; it may be one that is not legal."""
-        return choose(source, self.families(streaming=agent.gate_open, idle=agent.phase == "idle"), agent.lists)
+        return _choose(source, self.families(streaming=agent.gate_open, idle=agent.phase == "idle"), agent.lists)
 
     def families(self, *, streaming: bool, idle: bool) -> Sequence[tuple[int, str]]:
         """The families of commands that make sense now, with their weights."""
         return self._families[streaming, idle]
 
 
-def choose(source: Source, families: Sequence[tuple[int, str]], lists: Lists) -> JsonMap:
+def _choose(source: Source, families: Sequence[tuple[int, str]], lists: Lists) -> JsonMap:
     """Choose a command; it may be one that is not legal.
 
     Args:

@@ -10,7 +10,7 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.scenarios.macros import message, shown_text
 
 _OBJECT: Final = (dict, Mapping)  # the first alone costs a fifth of asking an abstract class
-GATE: Final[JsonMap] = {"gate": {"kind": "model/stream"}}
+_GATE: Final[JsonMap] = {"gate": {"kind": "model/stream"}}
 STREAM_ANSWERS: Final = frozenset({"stream.chunk", "stream.end", "stream.fail"})
 """What answers the stream gate of the model."""
 TARGETS: Final = ("next-turn", "next-step")
@@ -141,17 +141,17 @@ def finish(kind: str) -> JsonMap:
 
 def chunk(item: JsonMap) -> JsonMap:
     """The model's next item."""
-    return {"do": "stream.chunk", "args": {**GATE, "chunk": item}}
+    return {"do": "stream.chunk", "args": {**_GATE, "chunk": item}}
 
 
 def end() -> JsonMap:
     """The model's stream ends."""
-    return {"do": "stream.end", "args": GATE}
+    return {"do": "stream.end", "args": _GATE}
 
 
 def fail() -> JsonMap:
     """The model's stream fails."""
-    return {"do": "stream.fail", "args": {**GATE, "error": {"$error": {"kind": "model", **FAILURE}}}}
+    return {"do": "stream.fail", "args": {**_GATE, "error": {"$error": {"kind": "model", **FAILURE}}}}
 
 
 def burst(*commands: JsonMap) -> JsonMap:

@@ -11,15 +11,15 @@ from dshconform.contracts.phase_script import DISPOSED, USER, Script, Target, ca
 from dshconform.contracts.phase_table import CALLS, RUNNING, Clauses, Effect, Row
 from dshconform.protocol.json_value import Json, JsonMap
 
-TARGETS: Final[tuple[Target, ...]] = ("next-turn", "next-step")
-CAUSES: Final = (USER, DISPOSED)
+_TARGETS: Final[tuple[Target, ...]] = ("next-turn", "next-step")
+_CAUSES: Final = (USER, DISPOSED)
 
 
 def call_worlds() -> Iterator[Script]:
     """Every world of the first table."""
     for row, line in CALLS.items():
         for name, effect in line.items():
-            for aborted in CAUSES if row.aborted else (None,):
+            for aborted in _CAUSES if row.aborted else (None,):
                 if name.startswith("send"):
                     yield from _sends(row, name, effect, aborted)
                 else:
@@ -43,12 +43,12 @@ def _reach(row: Row, name: str, effect: Effect, aborted: JsonMap | None, *varian
 
 
 def _sends(row: Row, name: str, effect: Effect, aborted: JsonMap | None) -> Iterator[Script]:
-    for target in TARGETS:
+    for target in _TARGETS:
         # a live turn closes normally or fails: what was sent is claimed, or parked
         for ending in ("claimed", "parked") if row == RUNNING else ("",):
             script = _reach(row, name, effect, aborted, target, ending)
             script.fill()
-            send(script, effect, target, waking=name == "send waking")
+            _send(script, effect, target, waking=name == "send waking")
             script.look()
             script.look_at_signal()
             if ending == "parked":
@@ -63,7 +63,7 @@ def _sends(row: Row, name: str, effect: Effect, aborted: JsonMap | None) -> Iter
         yield _gone(_reach(row, name, effect, aborted, "the message is gone"))
 
 
-def send(script: Script, effect: Effect, target: Target, *, waking: bool) -> None:
+def _send(script: Script, effect: Effect, target: Target, *, waking: bool) -> None:
     """Make the call, with everything that it does."""
     latches = effect.latches and script.cause != DISPOSED
     if effect.latches and not latches:
@@ -96,7 +96,7 @@ def _gone(script: Script) -> Script:
 
 def _cancels(row: Row, name: str, effect: Effect, aborted: JsonMap | None) -> Iterator[Script]:
     latchable = (row.phase == "maintenance" or row.aborted) and aborted != DISPOSED
-    for cause in CAUSES:
+    for cause in _CAUSES:
         if aborted == USER and cause == DISPOSED:
             continue  # left open
         for before in ("", "a wake is latched") if latchable else ("",):
@@ -117,7 +117,7 @@ def _cancels(row: Row, name: str, effect: Effect, aborted: JsonMap | None) -> It
             script = _reach(row, name, effect, aborted, f"c {cause['kind']}", "a wake follows")
             script.fill()
             _cancel(script, effect, cause)
-            send(script, CALLS[Row(row.phase, aborted=True)]["send waking"], "next-step", waking=True)
+            _send(script, CALLS[Row(row.phase, aborted=True)]["send waking"], "next-step", waking=True)
             script.end()
             script.look()
             yield script

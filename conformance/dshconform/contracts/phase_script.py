@@ -21,7 +21,7 @@ COMPARED: Final[list[Json]] = [
 ]
 """Steps and requests are the affair of other checks."""
 
-GATES: Final = {"maintenance": "maintenance", "running": "model/stream"}
+_GATES: Final = {"maintenance": "maintenance", "running": "model/stream"}
 HOLDERS: Final = {"maintenance": "job", "running": "model"}
 """By phase, the gate at which its activity waits, and the function that waits there."""
 
@@ -111,7 +111,7 @@ class Script:
 
     def abort(self, cause: JsonMap) -> None:
         """The activity is aborted; what waits is kept."""
-        self.do("agent.cancel", {"cause": cause, "keepInbox": True}, by="CANCEL-KEEP-01", open=[GATES[self.phase]])
+        self.do("agent.cancel", {"cause": cause, "keepInbox": True}, by="CANCEL-KEEP-01", open=[_GATES[self.phase]])
         self.cause = cause
 
     def fill(self) -> None:
@@ -146,7 +146,7 @@ class Script:
         if self.cause is not None:
             seen = {**seen, "reason": {"$exact": self.cause}}
         read: JsonMap = {"op": "signal.read", "args": {"signal": {"$arg": "signal"}}}
-        gate: JsonMap = {"gate": {"kind": GATES[self.phase]}, "do": [read]}
+        gate: JsonMap = {"gate": {"kind": _GATES[self.phase]}, "do": [read]}
         self.steps.append({"do": "gate.do", "args": gate, "by": clause, "result": [{"result": seen}]})
 
     # ------------------------------------------------------------------ what follows, as rows

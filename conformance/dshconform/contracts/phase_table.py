@@ -58,8 +58,8 @@ class Effect:
 
 
 IDLE: Final = Row("idle")
-MAINTENANCE: Final = Row("maintenance", aborted=False)
-MAINTENANCE_ABORTED: Final = Row("maintenance", aborted=True)
+_MAINTENANCE: Final = Row("maintenance", aborted=False)
+_MAINTENANCE_ABORTED: Final = Row("maintenance", aborted=True)
 MAINTENANCE_ANY: Final = Row("maintenance")
 RUNNING: Final = Row("running", aborted=False)
 RUNNING_ABORTED: Final = Row("running", aborted=True)
@@ -76,7 +76,7 @@ CALLS: Final[Mapping[Row, Mapping[Call, Effect]]] = {
         "cancel `c`": Effect(says="clear inbox", by=("CANCEL-IDLE-02",), clears=True),
         "cancel `c` keepInbox": Effect(says="nothing", by=("CANCEL-IDLE-01",)),
     },
-    MAINTENANCE: {
+    _MAINTENANCE: {
         "send waking": Effect(says="insert at target; latch on", by=("MAINT-LATCH-01",), to="asked", latches=True),
         "send non-waking": Effect(says="insert at target", by=("AGENT-SEND-01", "MAINT-LATCH-02"), to="asked"),
         "cancel `c`": Effect(
@@ -89,7 +89,7 @@ CALLS: Final[Mapping[Row, Mapping[Call, Effect]]] = {
             says="abort with `c`; latch kept", by=("CANCEL-KEEP-01", "WAKE-CLEAR-01", "CANCEL-CAUSE-01"), aborts=True
         ),
     },
-    MAINTENANCE_ABORTED: {
+    _MAINTENANCE_ABORTED: {
         "send waking": Effect(
             says="insert at **next-turn**; latch on, unless `c0` is `disposed`",
             by=("MAINT-CANCEL-01", "WAKE-LATCH-02"),

@@ -28,9 +28,9 @@ from dshconform.contracts.pipeline_plan import (
 )
 from dshconform.protocol.json_value import JsonMap
 
-LIVE: Final = "live"
-ENTRY: Final = "fired at entry"
-FIRED: Final = "fired"
+_LIVE: Final = "live"
+_ENTRY: Final = "fired at entry"
+_FIRED: Final = "fired"
 
 WAYS: Final[Mapping[str, Sequence[str]]] = {
     "scoped policy": ("", "deny", "plain"),
@@ -80,7 +80,7 @@ _NAMED_ARGUMENTS: Final = {
 }
 
 
-def moments(stage: str, said: str) -> list[str]:
+def _moments(stage: str, said: str) -> list[str]:
     """When the caller's signal may have fired, where a stage counts.
 
     A body that a wrapper keeps out fires nothing; and what only passes does not count where another stage does more.
@@ -93,7 +93,7 @@ def moments(stage: str, said: str) -> list[str]:
         fires = [one for one in fires if one != "around after" and (passes or one != "body")]
     elif passes and "around after" in fires and stage != "review":
         fires.remove("around after")
-    return [LIVE, ENTRY, *(f"{FIRED} {one}" for one in fires)]
+    return [_LIVE, _ENTRY, *(f"{_FIRED} {one}" for one in fires)]
 
 
 # ---------------------------------------------------------------------- cells
@@ -102,9 +102,9 @@ def moments(stage: str, said: str) -> list[str]:
 def plan_cell(plan: Plan) -> str | None:
     """The cell that a plan visits; none where its last stage does what the grid does not list."""
     if "body" not in plan.stages:
-        return spelled("no tool", ENTRY if plan.aborted else LIVE)
+        return spelled("no tool", _ENTRY if plan.aborted else _LIVE)
     if plan.arguments != NO_ARGUMENTS:
-        return spelled("arguments", _NAMED_ARGUMENTS[str(plan.arguments)], ENTRY if plan.aborted else LIVE)
+        return spelled("arguments", _NAMED_ARGUMENTS[str(plan.arguments)], _ENTRY if plan.aborted else _LIVE)
     there = [one for one in WAYS if one in plan.stages and (one != "body" or _quiet(plan, one) != "value")]
     doing = [one for one in there if _quiet(plan, one)]
     stage = (doing or there or ["body"])[-1]
@@ -114,7 +114,7 @@ def plan_cell(plan: Plan) -> str | None:
 
 def waiting_cell(stage: str, said: str, *, fired: bool) -> str:
     """The cell of what comes while a stage waits."""
-    return spelled(f"{stage} waits", said, FIRED if fired else LIVE)
+    return spelled(f"{stage} waits", said, _FIRED if fired else _LIVE)
 
 
 def _quiet(plan: Plan, stage: str) -> str:
@@ -123,15 +123,15 @@ def _quiet(plan: Plan, stage: str) -> str:
 
 def _moment(plan: Plan) -> str:
     if plan.aborted:
-        return ENTRY
+        return _ENTRY
     for stage in ("policy", "guard", "around", "body", "review", "final", "told"):
         acts = plan.stages.get(stage, ())
         if "abort" in acts:
             before = acts[: acts.index("abort")]
             if stage != "around" or "next" not in before:
-                return f"{FIRED} {stage}"
-            return f"{FIRED} body" if "abort" in plan.stages.get("body", ()) else f"{FIRED} around after"
-    return LIVE
+                return f"{_FIRED} {stage}"
+            return f"{_FIRED} body" if "abort" in plan.stages.get("body", ()) else f"{_FIRED} around after"
+    return _LIVE
 
 
 _BETWEEN: Final[Mapping[str, Callable[[str], JsonMap]]] = {
@@ -146,7 +146,7 @@ _BETWEEN: Final[Mapping[str, Callable[[str], JsonMap]]] = {
 def _planned() -> Iterator[tuple[str, str, str]]:
     for stage, ways in WAYS.items():
         for said in ways:
-            for moment in moments(stage, said):
+            for moment in _moments(stage, said):
                 yield stage, said, moment
 
 
@@ -154,8 +154,8 @@ _KNOWN: Final = frozenset(spelled(stage, said or "nothing", moment) for stage, s
 
 CELLS: Final = (
     *(spelled(stage, said or "nothing", moment) for stage, said, moment in _planned()),
-    *(spelled("no tool", moment) for moment in (LIVE, ENTRY)),
-    *(spelled("arguments", name, moment) for name in [*_NAMED_ARGUMENTS.values()][1:] for moment in (LIVE, ENTRY)),
+    *(spelled("no tool", moment) for moment in (_LIVE, _ENTRY)),
+    *(spelled("arguments", name, moment) for name in [*_NAMED_ARGUMENTS.values()][1:] for moment in (_LIVE, _ENTRY)),
     *(
         waiting_cell(stage, said, fired=fired)
         for stage in (*WAITING, APPROVAL)
@@ -169,7 +169,7 @@ CELLS: Final = (
 # ---------------------------------------------------------------------- prologues
 
 
-def fitted(call: str, stage: str, said: str, moment: str) -> Plan:
+def _fitted(call: str, stage: str, said: str, moment: str) -> Plan:
     """The plan in which a stage counts, and the caller's signal fires at some moment."""
     stages: dict[str, Acts] = {"body": ("value",), stage: acts_of(said)}
     if said == "lift":
@@ -180,7 +180,7 @@ def fitted(call: str, stage: str, said: str, moment: str) -> Plan:
         stages["body"] = ("abort own", "value", "|", "value")
     if said not in {"", "value"}:
         stages = {"review": (), "final": (), **stages}
-    fires = moment.removeprefix(f"{FIRED} ")
+    fires = moment.removeprefix(f"{_FIRED} ")
     match fires:
         case "around after":
             acts = stages.get("around", ("next",))
@@ -190,7 +190,7 @@ def fitted(call: str, stage: str, said: str, moment: str) -> Plan:
             pass
         case _:
             stages[fires] = ("abort", *stages.get(fires, ()))
-    return Plan(call=call, stages=stages, arguments=NO_ARGUMENTS, scoped=True, aborted=moment == ENTRY)
+    return Plan(call=call, stages=stages, arguments=NO_ARGUMENTS, scoped=True, aborted=moment == _ENTRY)
 
 
 def tours() -> Iterator[list[JsonMap]]:
@@ -198,7 +198,7 @@ def tours() -> Iterator[list[JsonMap]]:
     for stage, ways in WAYS.items():
         for said in ways:
             yield [
-                open_call(fitted(f"c{at}", stage, said, moment)) for at, moment in enumerate(moments(stage, said), 1)
+                open_call(_fitted(f"c{at}", stage, said, moment)) for at, moment in enumerate(_moments(stage, said), 1)
             ]
     bare = [
         Plan(call=f"c{at}", stages={}, arguments=NO_ARGUMENTS, aborted=aborted)

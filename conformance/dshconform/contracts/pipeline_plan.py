@@ -210,7 +210,7 @@ def part_of(stage: str, call: str, acts: Acts) -> str:
     return f"{stage} {call}: {', '.join(acts)}"
 
 
-def function(stage: str, call: str, acts: Acts) -> JsonMap:
+def _function(stage: str, call: str, acts: Acts) -> JsonMap:
     """The function of a call at a stage."""
     scripts: list[Json] = [[_action(stage, act, call) for act in one] for one in attempts(acts)]
     said: JsonMap = {"do": scripts[0]} if len(scripts) == 1 else {"calls": scripts}
@@ -229,7 +229,7 @@ def attempts(acts: Acts) -> list[Acts]:
 
 
 def _mine(stage: str, call: str, acts: Acts) -> JsonMap:
-    return {**function(stage, call, acts), "when": {"callId": call}}
+    return {**_function(stage, call, acts), "when": {"callId": call}}
 
 
 def _listen(stage: str, call: str, acts: Acts, name: str | None = None) -> JsonMap:
@@ -248,7 +248,7 @@ def _place(stage: str) -> JsonMap:
     return {"in": {"agent": AGENT}} if stage.startswith("scoped") else {}
 
 
-def definition(call: str, body: Acts, final: Acts | None) -> JsonMap:
+def _definition(call: str, body: Acts, final: Acts | None) -> JsonMap:
     """The tool of a call: it answers texts, which are shown as they are."""
     value: JsonMap = {"$arg": "value"}
     shown: Json = [{"do": "return", "value": [{"type": "text", "text": value}]}]
@@ -262,14 +262,14 @@ def definition(call: str, body: Acts, final: Acts | None) -> JsonMap:
             "render": {"$fn": f"render {call}", "do": shown},
             "presentationMeta": {"$fn": f"project {call}", "do": projected},
         },
-        "execute": function("body", call, body),
+        "execute": _function("body", call, body),
     }
-    return whole if final is None else {**whole, "finalizeContent": function("final", call, final)}
+    return whole if final is None else {**whole, "finalizeContent": _function("final", call, final)}
 
 
 def register(call: str, body: Acts, final: Acts | None = None) -> JsonMap:
     """The tool of a call is registered."""
-    return {"do": "tool.register", "args": {"as": call, "definition": definition(call, body, final)}}
+    return {"do": "tool.register", "args": {"as": call, "definition": _definition(call, body, final)}}
 
 
 def unregister(name: str) -> JsonMap:
@@ -284,7 +284,7 @@ def hide(call: str) -> JsonMap:
 
 def provide(*acts: str) -> JsonMap:
     """Somebody is there to be asked."""
-    return {"do": "approval.provide", "args": {"as": APPROVAL, "fn": function(APPROVAL, "any", acts)}}
+    return {"do": "approval.provide", "args": {"as": APPROVAL, "fn": _function(APPROVAL, "any", acts)}}
 
 
 def answer(stage: str, call: str, act: str) -> JsonMap:

@@ -100,7 +100,7 @@ def shown(result: Result) -> Json:
     return by(("RESULT-SHAPE-01",), {"$exact": members})
 
 
-def execution(request: Request) -> JsonMap:
+def _execution(request: Request) -> JsonMap:
     """A call as every stage sees it."""
     parent: Json = _ABSENT if request.parent is None else {"$bind": f"token {request.parent} 1"}
     return {
@@ -121,7 +121,7 @@ def _arguments(given: Json) -> Json:
 
 def function_row(on: str, part: str, kind: str, request: Request, clauses: Clauses, **payload: Json) -> ExpectedRow:
     """A function of a call is asked (`script`), or waits for the suite (`gate`)."""
-    row: JsonMap = {"on": on, "part": part, "kind": kind, "payload": {**execution(request), **payload}}
+    row: JsonMap = {"on": on, "part": part, "kind": kind, "payload": {**_execution(request), **payload}}
     return ExpectedRow({**row, **_scope(request)}, clauses)
 
 
@@ -154,7 +154,7 @@ def abort_row(part: str, clauses: Clauses) -> ExpectedRow:
 
 def told_row(request: Request, result: Result, clauses: Clauses) -> ExpectedRow:
     """The result is told to everybody."""
-    payload: JsonMap = {**execution(request), "result": shown(result)}
+    payload: JsonMap = {**_execution(request), "result": shown(result)}
     return ExpectedRow({"on": "live", "name": "tools/result", "payload": payload, **_scope(request)}, clauses)
 
 

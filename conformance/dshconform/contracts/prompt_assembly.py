@@ -24,13 +24,13 @@ from dshconform.contracts.prompt_layers import Layers
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
-NO_VALUE: Json = {"$oneOf": [None, {"$value": "undefined"}]}
+_NO_VALUE: Json = {"$oneOf": [None, {"$value": "undefined"}]}
 CWD = "/project"
 
 
-NEW_LAYER_WAITS = "tools-of-a-new-layer-wait"
+_NEW_LAYER_WAITS = "tools-of-a-new-layer-wait"
 VARIANTS: Mapping[str, str] = {
-    NEW_LAYER_WAITS: "PROMPT-ASM-05",  # tool providers of a scope that had contributed nothing when the assembly began
+    _NEW_LAYER_WAITS: "PROMPT-ASM-05",  # tool providers of a scope that had contributed nothing when the assembly began
 }
 """Where the model can follow an implementation rather than the clause."""
 
@@ -65,7 +65,7 @@ class Assembly:
             part: by(self.by[part], [{"$exact": {"name": name, "text": text}} for name, text in held])
             for part, held in texts.items()
         }
-        values = {name: NO_VALUE if value is None else value for name, value in self.variables.items()}
+        values = {name: _NO_VALUE if value is None else value for name, value in self.variables.items()}
         shown["tools"] = by(self.by["tools"], [{"$exact": tool} for tool in self.tools])
         shown["variables"] = by(self.by["variables"], {"$exact": values})
         return shown
@@ -170,11 +170,11 @@ class Assembler:
     def _providers(self, scope: Scope, before: Layers) -> list[Contribution]:
         """The tool providers that take part, given what there was before the variables were evaluated."""
         providers = self.layers.seen(scope, "tools")
-        if NEW_LAYER_WAITS not in self.switches:
+        if _NEW_LAYER_WAITS not in self.switches:
             return providers
         there = [one for one in providers if one.scope == "root" or before.entries[one.scope]]
         if len(there) < len(providers):
-            self.departed.append(NEW_LAYER_WAITS)
+            self.departed.append(_NEW_LAYER_WAITS)
         return there
 
     def _offers(self, providers: Sequence[Contribution]) -> tuple[list[JsonMap], set[str]]:

@@ -113,8 +113,8 @@ class Spot:
         return [*before, _asked(f"p{number}", moment, changes), assemble("near"), assemble("near")]
 
 
-SPOTS: Final = tuple(Spot(kind, scope) for kind in KINDS for scope in SCOPES)
-CELLS: Final = tuple(spot.cell(*act) for spot in SPOTS for act in spot.acts)
+_SPOTS: Final = tuple(Spot(kind, scope) for kind in KINDS for scope in SCOPES)
+CELLS: Final = tuple(spot.cell(*act) for spot in _SPOTS for act in spot.acts)
 """Every cell."""
 
 _GRID: Final = frozenset(CELLS)
@@ -129,7 +129,7 @@ def cell_of(visits: Sequence[tuple[str, ...]]) -> str | None:
 @cache
 def tours(switches: frozenset[str]) -> tuple[tuple[JsonMap, ...], ...]:
     """For each spot the commands that visit its cells, one after the other, each from rest."""
-    return tuple(tuple(_tour(spot, switches)) for spot in SPOTS)
+    return tuple(tuple(_tour(spot, switches)) for spot in _SPOTS)
 
 
 def _tour(spot: Spot, switches: frozenset[str]) -> Iterator[JsonMap]:

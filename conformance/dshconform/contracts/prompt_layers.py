@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dshconform.contracts.inbox_rows import Clauses
@@ -126,8 +125,3 @@ def _is_finite(order: Json) -> bool:
 def _order_of(contribution: Contribution) -> float:
     assert isinstance(contribution.order, int | float)
     return contribution.order
-
-
-def names_of(contributions: Sequence[Contribution]) -> list[str]:
-    """Their names."""
-    return [one.name for one in contributions]

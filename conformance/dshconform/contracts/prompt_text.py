@@ -12,7 +12,7 @@ Texts: TypeAlias = Sequence[tuple[str, str]]
 NAME: Final = "[a-z][a-z0-9_]*"
 """What a variable can be called."""
 
-SNAPSHOT: Final = "Current runtime context. This snapshot supersedes earlier runtime-context snapshots."
+_SNAPSHOT: Final = "Current runtime context. This snapshot supersedes earlier runtime-context snapshots."
 CLEARED: Final = "Current runtime context: none. Earlier runtime-context snapshots no longer apply."
 
 _GROUP: Final = re.compile(r"\{\{([^{}]*)\}\}")
@@ -50,7 +50,7 @@ def joined(texts: Texts) -> str:
 
 def snapshot_text(contexts: Texts) -> str:
     """The text of rendered contexts; empty without any."""
-    return joined([("", SNAPSHOT), *contexts]) if contexts else ""
+    return joined([("", _SNAPSHOT), *contexts]) if contexts else ""
 
 
 def rules_of(texts: Texts) -> Clauses:

@@ -23,10 +23,10 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.scenarios.macros import message
 from dshconform.trace.rows import ExpectedRow
 
-IDENTITY: Final = "You are an AI agent powered by DeepSeek Harness."
+_IDENTITY: Final = "You are an AI agent powered by DeepSeek Harness."
 REST: Final = "at rest"
 HELD: Final = "while a listener waits"
-PLUGIN: Final = "@deepseek-ai/dsh-system-prompt"
+_PLUGIN: Final = "@deepseek-ai/dsh-system-prompt"
 SET_UP: Final = Contribution("set up", "section", "near", "set up", 50, Provided("set up for {{model}}"))
 """What the agent contributes to its own prompts while it is made."""
 
@@ -102,7 +102,7 @@ class PromptWorld:
                 text = f'toolOrder must contain the "{REST_ENTRY}" rest entry (where unlisted tools are inserted)'
                 return Ended(("PROMPT-TOOL-03",), {"message": text})
         if options.get("includeHarnessIdentity", True):
-            self.layers.add(Contribution("identity", "section", "root", "harness:identity", -100, Provided(IDENTITY)))
+            self.layers.add(Contribution("identity", "section", "root", "harness:identity", -100, Provided(_IDENTITY)))
         persona = Provided(options.get("persona", ""))
         self.layers.add(Contribution("persona", "section", "root", PERSONA, 0, persona))
         if options.get("includeRuntimeContext") is False:
@@ -334,7 +334,7 @@ class PromptWorld:
         return ("PROMPT-SNAP-02",) if contexts else ("PROMPT-SNAP-03",)
 
     def _append(self, text: str, contexts: Sequence[tuple[str, str]], blamed: Clauses, *, claimed: bool) -> None:
-        source: dict[str, Json] = {"kind": "plugin", "plugin": PLUGIN}
+        source: dict[str, Json] = {"kind": "plugin", "plugin": _PLUGIN}
         if contexts:
             source["form"] = "snapshot"
             source["sections"] = [{"$exact": {"name": name, "text": told}} for name, told in contexts]

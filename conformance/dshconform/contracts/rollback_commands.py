@@ -50,7 +50,7 @@ LOGS: Final[Mapping[str, Sequence[JsonMap]]] = {
 """What is stored, by name; the last one was resumed before, and has its marker."""
 
 
-def route(identity: str) -> JsonMap:
+def _route(identity: str) -> JsonMap:
     """The options of an agent: each id has a model of its own."""
     return {"provider": f"mock-{identity}", "model": "m1"}
 
@@ -69,7 +69,7 @@ def id_of(handle: str) -> str:
     return handle[:1]
 
 
-def action(op: str, **args: Json) -> JsonMap:
+def _action(op: str, **args: Json) -> JsonMap:
     """A command in a script."""
     return {"op": op, "args": args}
 
@@ -84,12 +84,12 @@ def command(op: str, **args: Json) -> JsonMap:
 
 def look(identity: str) -> list[JsonMap]:
     """A look at both registries."""
-    return [action("registry.get", id=identity), action("session.get", id=identity)]
+    return [_action("registry.get", id=identity), _action("session.get", id=identity)]
 
 
 def read(handle: str) -> list[JsonMap]:
     """A look at an agent and at its session."""
-    return [action("agent.inspect", agent=handle), action("session.read", session=handle, what=["seq"])]
+    return [_action("agent.inspect", agent=handle), _action("session.read", session=handle, what=["seq"])]
 
 
 def error(name: str) -> JsonMap:
@@ -118,7 +118,7 @@ def commit(handle: str, *script: JsonMap) -> JsonMap:
 def cleanup(handle: str, *script: JsonMap) -> JsonMap:
     """Leave a cleanup in the scope of an agent."""
     undo: JsonMap = {"$fn": f"{handle}.undo", "do": list(script)}
-    return action("effect", **{"as": f"{handle}.effect"}, **{"in": {"agent": handle}}, undo=undo)
+    return _action("effect", **{"as": f"{handle}.effect"}, **{"in": {"agent": handle}}, undo=undo)
 
 
 def on(
@@ -129,14 +129,14 @@ def on(
     fn: JsonMap = {"$fn": f"{handle}.{name}", "do": list(script)}
     place: JsonMap = {"in": {"agent": handle}} if scoped else {}
     narrowed: JsonMap = {} if scoped else {"when": {**about, **when}}
-    return action("listen", **{"as": f"{handle}.{name}"}, event=event, fn={**fn, **narrowed}, **place)
+    return _action("listen", **{"as": f"{handle}.{name}"}, event=event, fn={**fn, **narrowed}, **place)
 
 
 def created(handle: str, *script: JsonMap, form: str = "create", more: JsonMap = NO_MORE) -> JsonMap:
     """Create or resume an agent, in a script; `script` is its setup, `more` are further arguments."""
     setup: JsonMap = {"$fn": f"{handle}.setup", "do": list(script)}
     identity = id_of(handle)
-    args: JsonMap = {"task": f"t.{handle}", "agent": identity, "handle": handle, "options": route(identity)}
+    args: JsonMap = {"task": f"t.{handle}", "agent": identity, "handle": handle, "options": _route(identity)}
     return {"op": f"agent.{form}", "args": {**args, "setup": setup, **more}}
 
 
@@ -152,24 +152,26 @@ def aborted_by(signal: str) -> JsonMap:
 
 def aborted(signal: str = "s", reason: Json = ENOUGH) -> JsonMap:
     """Abort a signal, in a script."""
-    return action("signal.abort", signal=signal, reason=reason)
+    return _action("signal.abort", signal=signal, reason=reason)
 
 
 def closed(task: str, owner: str = OWNER) -> JsonMap:
     """Close the plugin, or the loop, in a script."""
     return (
-        action("world.unload", task=task, part=LOOP) if owner == LOOP else action("owner.close", owner=owner, task=task)
+        _action("world.unload", task=task, part=LOOP)
+        if owner == LOOP
+        else _action("owner.close", owner=owner, task=task)
     )
 
 
 def disposed(handle: str, task: str) -> JsonMap:
     """Dispose of an agent, in a script."""
-    return action("agent.dispose", task=task, agent=handle)
+    return _action("agent.dispose", task=task, agent=handle)
 
 
 def sent(handle: str, identity: str, preset: str = "followup") -> JsonMap:
     """Send a message, in a script."""
-    return action(f"agent.{preset}", agent=handle, message=message(identity))
+    return _action(f"agent.{preset}", agent=handle, message=message(identity))
 
 
 # --- commands -----------------------------------------------------------------------------------------------------
@@ -211,7 +213,7 @@ def inside(part: str, *actions: JsonMap) -> JsonMap:
     return command("gate.do", gate={"part": part}, do=list(actions))
 
 
-def loading(identity: str, at: int = 0) -> JsonMap:
+def _loading(identity: str, at: int = 0) -> JsonMap:
     """The name of the gate of a load."""
     place: JsonMap = {} if at == 0 else {"at": at}
     return {"kind": "store/load", "session": identity, **place}
@@ -220,12 +222,12 @@ def loading(identity: str, at: int = 0) -> JsonMap:
 def loaded(identity: str, log: str = "empty", at: int = 0) -> JsonMap:
     """A load comes to its end."""
     stored: JsonMap = {"header": {"version": 0, "id": identity, "createdAt": 5}, "events": list(LOGS[log])}
-    return command("gate.resolve", gate=loading(identity, at), value=stored)
+    return command("gate.resolve", gate=_loading(identity, at), value=stored)
 
 
 def not_loaded(identity: str, at: int = 0) -> JsonMap:
     """A load fails."""
-    return command("gate.reject", gate=loading(identity, at), error=error("lost"))
+    return command("gate.reject", gate=_loading(identity, at), error=error("lost"))
 
 
 def end_stream(handle: str) -> JsonMap:

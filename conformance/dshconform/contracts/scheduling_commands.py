@@ -68,7 +68,7 @@ def world(cap: int | None = None) -> JsonMap:
     return {"do": "world.open", "args": {} if cap is None else {"config": {"maxParallelToolCalls": cap}}}
 
 
-def definition(name: str, classifier: Classifier) -> JsonMap:
+def _definition(name: str, classifier: Classifier) -> JsonMap:
     """A tool whose body waits for the suite, behind what it defers or concludes."""
     context: JsonMap = {"do": "context", "message": _own_context()}
     conclude: JsonMap = {"do": "conclude"}
@@ -89,7 +89,7 @@ def _own_context() -> JsonMap:
 
 def register(name: str, classifier: Classifier) -> JsonMap:
     """A tool is registered."""
-    return {"do": "tool.register", "args": {"as": name, "definition": definition(name, classifier)}}
+    return {"do": "tool.register", "args": {"as": name, "definition": _definition(name, classifier)}}
 
 
 def unregister(name: str) -> JsonMap:
@@ -110,7 +110,7 @@ REGISTRATIONS: Final[Mapping[str, Sequence[Classifier]]] = {
 """The tools that come and go, and what they may say of their calls."""
 
 _KNOWN_REGISTRATIONS: Final[Mapping[str, Mapping[Classifier, JsonMap]]] = {
-    name: {classifier: definition(name, classifier) for classifier in classifiers}
+    name: {classifier: _definition(name, classifier) for classifier in classifiers}
     for name, classifiers in REGISTRATIONS.items()
 }
 
@@ -145,14 +145,14 @@ class Asked:
         return {"type": "tool-call", "id": self.identity, "name": self.tool, "arguments": self.arguments}
 
 
-def asked(written: str | Asked) -> Asked:
+def _asked(written: str | Asked) -> Asked:
     """Read a call: `c1:read`."""
     return written if isinstance(written, Asked) else Asked(*written.split(":"))
 
 
 def called(index: int, call: str | Asked) -> JsonMap:
     """The model's next item: a call, complete. That it began need not be told before."""
-    return chunk({"type": "block-end", "index": index, "block": asked(call).block})
+    return chunk({"type": "block-end", "index": index, "block": _asked(call).block})
 
 
 def asks(*calls: str | Asked, kind: str = "tool-calls", begin: int = 0) -> JsonMap:

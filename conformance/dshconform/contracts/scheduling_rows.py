@@ -108,7 +108,7 @@ def logged_result(place: JsonMap, block: JsonMap, result: Result, clauses: Claus
         error = {"$exact": _info(result.info)}
     data: JsonMap = {
         **place,
-        "message": result_message(block, result),
+        "message": _result_message(block, result),
         "error": by(("LOG-EVT-13", *result.clauses), error),
     }
     cites: Json = [{"$bind": f"call {block['id']}"}]
@@ -121,7 +121,7 @@ def logged_result(place: JsonMap, block: JsonMap, result: Result, clauses: Claus
     )
 
 
-def result_message(block: JsonMap, result: Result) -> Json:
+def _result_message(block: JsonMap, result: Result) -> Json:
     """A pattern for the message of a result."""
     identity = block["id"]
     answer: JsonMap = {

@@ -14,13 +14,13 @@ from dshconform.contracts.session_state import AbstractSession
 from dshconform.contracts.session_store import AbstractStore
 from dshconform.protocol.json_value import JsonMap
 
-STATES: Final = ("prepared", "entered", "announced", "vetoed", "detached")
+_STATES: Final = ("prepared", "entered", "announced", "vetoed", "detached")
 
 _QUIET: Final[Mapping[str, Sequence[str]]] = {
-    "read": STATES,
+    "read": _STATES,
     "announce": ("prepared", "announced", "vetoed", "detached"),
     "enter": ("prepared", "detached"),
-    "enter taken id": STATES,
+    "enter taken id": _STATES,
     "detach": ("entered", "vetoed"),
     "detach again": ("entered", "announced", "vetoed", "detached"),
     "flush": ("prepared", "vetoed", "detached"),
@@ -34,7 +34,7 @@ _QUIET: Final[Mapping[str, Sequence[str]]] = {
         f"fork {name}": ("store",)
         for name in ("taken id", "not found", "not live", "no boundary", "beyond the end", "open turn")
     },
-    **{f"append {name}": STATES for name in (*REFUSED, *ACCEPTED) if name not in STAGED},
+    **{f"append {name}": _STATES for name in (*REFUSED, *ACCEPTED) if name not in STAGED},
     **{f"append {name}": ("prepared", "vetoed", "detached") for name in STAGED},
 }
 """What is done where nobody hears of it, or where it is all the same what the listeners do, by state."""
@@ -275,7 +275,7 @@ def _flushes() -> list[JsonMap]:
 
 PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = (
     *(tuple(_stage(event, doing)) for event, doings in DOINGS.items() for doing in (NOBODY, *doings)),
-    *(tuple(_quiet(state)) for state in STATES),
+    *(tuple(_quiet(state)) for state in _STATES),
     *(tuple(made()) for made in (_lives, _forks, _beginnings, _ranges, _flushes)),
 )
 """Together they visit every cell."""

@@ -38,7 +38,7 @@ class Standing:
 
     def __call__(self, source: Source, agent: TurnAgent) -> JsonMap:
         """Choose a command; it may be one that is not legal."""
-        return choose(source, self, agent)
+        return _choose(source, self, agent)
 
     def identity(self) -> str:
         """An id that no message has."""
@@ -46,7 +46,7 @@ class Standing:
         return f"m{self.made}"
 
 
-def choose(source: Source, standing: Standing, agent: TurnAgent) -> JsonMap:
+def _choose(source: Source, standing: Standing, agent: TurnAgent) -> JsonMap:
     """Choose a command; it may be one that is not legal."""
     if agent.phase == "idle":
         family = source.weighted([(12, "deliver"), (1, "cancel"), (1, "listen")])

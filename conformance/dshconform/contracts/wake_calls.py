@@ -14,10 +14,10 @@ from dshconform.contracts.wake_scripts import JOB_ANSWERS, Script, read_job, rea
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED
 
-IDLE_CANCEL_SPARES_DRIVER: Final = "idle-cancel-spares-new-driver"
+_IDLE_CANCEL_SPARES_DRIVER: Final = "idle-cancel-spares-new-driver"
 WAKE_VARIANTS: Final[Mapping[str, str]] = {
     IDLE_CANCEL_KEEPS_INPUT: VARIANTS[IDLE_CANCEL_KEEPS_INPUT],
-    IDLE_CANCEL_SPARES_DRIVER: "CANCEL-REENTRY-03",  # a driver that a listener woke during the clearing goes on
+    _IDLE_CANCEL_SPARES_DRIVER: "CANCEL-REENTRY-03",  # a driver that a listener woke during the clearing goes on
 }
 """Where the model can follow an implementation rather than the clause."""
 
@@ -75,7 +75,7 @@ class WakeCalls(Calls):
     def visits(self, op: str, args: JsonMap) -> Sequence[tuple[str, str, str]]:
         """The moments, acts and windows that a legal command visits."""
         if self._is_plain(op):
-            return [(self.agent.phase, act_of(op, args), self.agent.window)]
+            return [(self.agent.phase, _act_of(op, args), self.agent.window)]
         tried = self._try(op, args)
         return () if tried is None else tried.visited
 
@@ -149,7 +149,7 @@ class WakeCalls(Calls):
 
     def _visit(self, op: str, args: JsonMap) -> None:
         """Note the cell in which a command is done."""
-        agent, act = self.agent, act_of(op, args)
+        agent, act = self.agent, _act_of(op, args)
         if agent.running:
             run = agent.running[-1]
             run.acts.append(act)
@@ -203,9 +203,9 @@ class WakeCalls(Calls):
         agent = self.agent
         if agent.phase == "maintaining":
             raise LeftOpen  # whether that is so of a task
-        if IDLE_CANCEL_SPARES_DRIVER in self.switches:
+        if _IDLE_CANCEL_SPARES_DRIVER in self.switches:
             agent.cause = None  # nobody was told: before its claim is over, nothing of the suite holds the signal
-            return Answer(by=("CANCEL-REENTRY-03",), departed=IDLE_CANCEL_SPARES_DRIVER, result=UNCHECKED)
+            return Answer(by=("CANCEL-REENTRY-03",), departed=_IDLE_CANCEL_SPARES_DRIVER, result=UNCHECKED)
         agent.condemned = True
         return replace(answer, by=("CANCEL-REENTRY-03", *answer.by))
 
@@ -247,7 +247,7 @@ _ACTS: Final[Mapping[str, str]] = {
 }
 
 
-def act_of(op: str, args: JsonMap) -> str:
+def _act_of(op: str, args: JsonMap) -> str:
     """What a command is called in the grid."""
     match op:
         case "agent.cancel":

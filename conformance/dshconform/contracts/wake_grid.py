@@ -32,7 +32,7 @@ from dshconform.protocol.json_value import JsonMap
 
 Commands: TypeAlias = Sequence[JsonMap]
 
-NO_SIGNAL: Final = "no signal"
+_NO_SIGNAL: Final = "no signal"
 
 _SIGNALS: Final[Mapping[str, Commands]] = {
     "live": (),
@@ -135,7 +135,7 @@ class Spot:
 
 
 def _outside() -> Iterator[Spot]:
-    yield Spot("idle", NO_SIGNAL, tuple(_ACTS), lambda act, _: (_ACTS[act],))
+    yield Spot("idle", _NO_SIGNAL, tuple(_ACTS), lambda act, _: (_ACTS[act],))
     for phase, begins in _PHASES.items():
         for window, leads in _windows(phase):
             yield Spot(phase, window, tuple(_ACTS), _behind((*begins, *leads)))
@@ -161,7 +161,7 @@ def _inside() -> Iterator[Spot]:
     An idle agent's message is removed: that a cancel discards it is a `should` (CANCEL-IDLE-02).
     """
     for phase, begins in {"idle": (), **_PHASES}.items():
-        signals = {NO_SIGNAL: ()} if phase == "idle" else _SIGNALS
+        signals = {_NO_SIGNAL: ()} if phase == "idle" else _SIGNALS
         for window, leads in signals.items():
             before = (*begins, *leads)
             discards = remove("b") if phase == "idle" else cancel()
@@ -181,7 +181,7 @@ def _alongside() -> Iterator[Spot]:
     yield _spot("turn start observer", "live", _OBSERVED, _listening("turn start observer", (), start))
     yield _spot("stopping listener", "live", _SCRIPTED, _listening("stopping listener", (start,), end(), first=True))
     yield _spot("error listener", "live", _SCRIPTED, _listening("error listener", (start,), fail()))
-    yield _spot("idle listener", NO_SIGNAL, _SCRIPTED, _listening("idle listener", (start,), end()))
+    yield _spot("idle listener", _NO_SIGNAL, _SCRIPTED, _listening("idle listener", (start,), end()))
     yield _spot("idle listener", "latched", _SCRIPTED, _listening("idle listener", (start, cancel(), _LATCHED), end()))
     for window, leads in _SIGNALS.items():
         yield _spot("turn end observer", window, _OBSERVED, _listening("turn end observer", (start, *leads), end()))
@@ -210,8 +210,8 @@ def _maintaining(leads: Commands) -> Approach:
     return lambda script, _: (maintain(on_abort=script), *leads)
 
 
-SPOTS: Final = (*_outside(), *_inside(), *_alongside())
-CELLS: Final = tuple(spot.cell(act) for spot in SPOTS for act in spot.acts)
+_SPOTS: Final = (*_outside(), *_inside(), *_alongside())
+CELLS: Final = tuple(spot.cell(act) for spot in _SPOTS for act in spot.acts)
 """Every cell."""
 
 _GRID: Final = frozenset(CELLS)
@@ -226,7 +226,7 @@ def cell_of(visits: Sequence[tuple[str, str, str]]) -> str | None:
 @cache
 def tours(switches: frozenset[str]) -> tuple[tuple[JsonMap, ...], ...]:
     """For each spot the commands that visit its cells, one after the other, each from rest."""
-    return tuple(tuple(_tour(spot, switches)) for spot in SPOTS)
+    return tuple(tuple(_tour(spot, switches)) for spot in _SPOTS)
 
 
 def _tour(spot: Spot, switches: frozenset[str]) -> Iterator[JsonMap]:

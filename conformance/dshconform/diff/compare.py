@@ -269,7 +269,7 @@ class _Comparing:
             if fails(met.model.tidied(shortest)) is None:
                 fails(shortest)
         last = () if example.steps[-1] is parting.step else (parting.step,)
-        document = check.document(example.performed, contrast.sentence, nearest(contrast, parting))
+        document = check.document(example.performed, contrast.sentence, _nearest(contrast, parting))
         self._add(check.name, contrast, parting, [*example.steps, *last], document, found_after=len(met.performed))
 
     # ------------------------------------------------------------------ what is found
@@ -318,7 +318,7 @@ class _Comparing:
         self.result.ambiguities[contrast.place] = Ambiguity(
             contrast=contrast,
             check=check,
-            nearest=nearest(contrast, parting),
+            nearest=_nearest(contrast, parting),
             steps=tuple(steps),
             rows=beside(*parting.rows),
             document=document,
@@ -333,7 +333,7 @@ class _Comparing:
             side.link.call("world.close")
 
 
-def nearest(contrast: Contrast, parting: Parting) -> tuple[str, ...]:
+def _nearest(contrast: Contrast, parting: Parting) -> tuple[str, ...]:
     """The clauses that demand the row in which the two part; else those that demand anything of the step."""
     expect = parting.step.expect
     for row in expect.rows or ():

@@ -11,6 +11,7 @@ from dshconform.trace.pattern import MISSING
 from dshconform.trace.rows import row_line, row_title
 
 Pair: TypeAlias = tuple[JsonMap | None, JsonMap | None]
+"""A row of the left and one of the right; none where the other has nothing beside it."""
 
 
 _ERROR: Final = frozenset({"type", "message", "code"})
@@ -52,7 +53,7 @@ def contrasts(left: Sequence[JsonMap], right: Sequence[JsonMap], tasks: Mapping[
         tasks: What each task was started by: their names say nothing of a place.
     """
     found: list[Contrast] = []
-    for one, other in paired(left, right):
+    for one, other in _paired(left, right):
         row = one or other or {}
         place = f"task of {tasks.get(str(row['task']), 'unknown')}" if row["on"] == "task" else row_title(row)
         if one is not None and other is not None:
@@ -64,7 +65,7 @@ def contrasts(left: Sequence[JsonMap], right: Sequence[JsonMap], tasks: Mapping[
     return found
 
 
-def paired(left: Sequence[JsonMap], right: Sequence[JsonMap]) -> list[Pair]:
+def _paired(left: Sequence[JsonMap], right: Sequence[JsonMap]) -> list[Pair]:
     """Rows beside each other that tell of the same thing; the others stand alone, where they stand."""
     here, there = [row_title(row) for row in left], [row_title(row) for row in right]
     pairs: list[Pair] = []
@@ -78,8 +79,16 @@ def paired(left: Sequence[JsonMap], right: Sequence[JsonMap]) -> list[Pair]:
 
 
 def beside(left: Sequence[JsonMap], right: Sequence[JsonMap]) -> Alignment:
-    """Both lists as lines of text beside each other."""
-    pairs = paired(left, right)
+    """Both lists as lines of text beside each other.
+
+    Args:
+        left: Rows of the first implementation, without what may differ.
+        right: Those of the second.
+
+    Returns:
+        Pairs of lines, with the place of the first that differs.
+    """
+    pairs = _paired(left, right)
     lines = tuple(
         (MISSING if one is None else row_line(one), MISSING if other is None else row_line(other))
         for one, other in pairs

@@ -38,7 +38,12 @@ class Names:
     _made: dict[str, str] = field(default_factory=dict)
 
     def send(self, op: str, args: Json) -> None:
-        """A command is sent: what it names is the suite's."""
+        """A command is sent: what it names is the suite's.
+
+        Args:
+            op: The operation of the command.
+            args: Its arguments: every text in them counts as the suite's.
+        """
         for value in _inside({"op": op, "args": args}):
             if isinstance(value, str):
                 self._sent.add(value)

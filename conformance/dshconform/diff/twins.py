@@ -12,6 +12,7 @@ from dshconform.running.step import Step
 from dshconform.running.world import Exchange, World, compared
 
 Sides = tuple["Side", "Side"]
+"""The two implementations that a command is sent to, the left first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,11 @@ class Twins:
 
 
 def known_places(ledgers: Sequence[Ledger]) -> frozenset[str]:
-    """The places at which a ledger accepts what it lists."""
+    """The places at which a ledger accepts what it lists.
+
+    Args:
+        ledgers: Those of both implementations.
+    """
     return frozenset(
         entry.at for ledger in ledgers for entry in ledger.entries if entry.after == "accept" and entry.at is not None
     )

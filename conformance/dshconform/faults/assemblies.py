@@ -11,8 +11,8 @@ from dshcore.context import Context
 from dshcore.system_prompt import SYSTEM_PROMPT_ASSEMBLE, tool_order
 from dshcore.system_prompt.registry import SystemPrompt
 
-TEXTS: Final = "texts = [section.resolve(context) for section in sections]"
-SCOPE: Final = "scope = context.scope\n"
+_TEXTS: Final = "texts = [section.resolve(context) for section in sections]"
+_SCOPE: Final = "scope = context.scope\n"
 
 
 def hear_everything() -> AbstractContextManager[None]:
@@ -184,7 +184,7 @@ ASSEMBLY_FAULTS: Final[tuple[Fault, ...]] = (
             SystemPrompt,
             "assemble",
             (
-                TEXTS,
+                _TEXTS,
                 (
                     "said = {one: one.resolve(context) for one in "
                     "self._layers.merge(scope, lambda layer: layer.sections).values()}\n"
@@ -197,7 +197,7 @@ ASSEMBLY_FAULTS: Final[tuple[Fault, ...]] = (
         "assembly-begins-later",
         "PROMPT-ASM-01",
         "Nothing is evaluated inside the call.",
-        edit(SystemPrompt, "assemble", (SCOPE, f"{SCOPE}    await __import__('asyncio').sleep(0)\n")),
+        edit(SystemPrompt, "assemble", (_SCOPE, f"{_SCOPE}    await __import__('asyncio').sleep(0)\n")),
     ),
     Fault(
         "failing-sections-are-skipped",
@@ -207,7 +207,7 @@ ASSEMBLY_FAULTS: Final[tuple[Fault, ...]] = (
             SystemPrompt,
             "assemble",
             (
-                TEXTS,
+                _TEXTS,
                 (
                     "texts = []\n"
                     "    import contextlib\n"
@@ -225,7 +225,7 @@ ASSEMBLY_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             SystemPrompt,
             "assemble",
-            (SCOPE, f"{SCOPE}    if context.signal is not None: context.signal.raise_if_aborted()\n"),
+            (_SCOPE, f"{_SCOPE}    if context.signal is not None: context.signal.raise_if_aborted()\n"),
         ),
     ),
     Fault(
@@ -235,7 +235,7 @@ ASSEMBLY_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             SystemPrompt,
             "assemble",
-            (TEXTS, f"sections = self._ordered(scope, lambda layer: layer.sections)\n    {TEXTS}"),
+            (_TEXTS, f"sections = self._ordered(scope, lambda layer: layer.sections)\n    {_TEXTS}"),
         ),
     ),
     Fault(

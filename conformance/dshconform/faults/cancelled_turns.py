@@ -9,21 +9,21 @@ from dshcore.agent_loop.agent import DrivenAgent
 from dshcore.agent_loop.driver import Driver
 from dshcore.agent_loop.request import Requests
 
-FRESH: Final = ("turn.signal)", "CancelSignal())")
-NO_NEXT_SIGNAL: Final = ("self._activity.signal = CancelSignal()", "pass")
+_FRESH: Final = ("turn.signal)", "CancelSignal())")
+_NO_NEXT_SIGNAL: Final = ("self._activity.signal = CancelSignal()", "pass")
 
 CANCELLED_TURN_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "one-signal-per-run",
         "CANCEL-SIGNAL-01",
         "The next turn of a run has the signal of the one before.",
-        edit(DrivenAgent, "_feed", NO_NEXT_SIGNAL),
+        edit(DrivenAgent, "_feed", _NO_NEXT_SIGNAL),
     ),
     Fault(
         "pre-step-has-another-signal",
         "CANCEL-SIGNAL-01",
         "The signal that agent/pre-step is given is not that of the turn.",
-        edit(Driver, "_decide", FRESH),
+        edit(Driver, "_decide", _FRESH),
     ),
     Fault(
         "request-has-another-signal",
@@ -163,7 +163,7 @@ CANCELLED_TURN_FAULTS: Final[tuple[Fault, ...]] = (
         "late-cancel-hits-the-next-turn",
         "CANCEL-END-01",
         "A cancel that lands on the end of a turn aborts the one behind it.",
-        edit(DrivenAgent, "_feed", NO_NEXT_SIGNAL),
+        edit(DrivenAgent, "_feed", _NO_NEXT_SIGNAL),
     ),
     Fault(
         "late-cancel-changes-the-ending",

@@ -10,7 +10,7 @@ from dshcore.context.context import Context
 from dshcore.context.listeners import Listeners
 from dshcore.context.services import Services
 
-EMITTED: Final = 'for listener in self._audience("emit", key, payload, to):\n'
+_EMITTED: Final = 'for listener in self._audience("emit", key, payload, to):\n'
 GLOBAL: Final = edit(listeners, "_admitted", ("entry.everywhere or to.admits", "to.admits"))
 """A receiver is asked about global listeners, too."""
 
@@ -70,8 +70,8 @@ DISPATCH_FAULTS: Final[tuple[Fault, ...]] = (
             Listeners,
             "emit",
             (
-                "    " + EMITTED,
-                f"    {EMITTED}        if listener not in self._lists.get(key, ()):\n            continue\n",
+                "    " + _EMITTED,
+                f"    {_EMITTED}        if listener not in self._lists.get(key, ()):\n            continue\n",
             ),
         ),
     ),
@@ -96,14 +96,14 @@ DISPATCH_FAULTS: Final[tuple[Fault, ...]] = (
             Listeners,
             "emit",
             (
-                "    " + EMITTED,
+                "    " + _EMITTED,
                 (
                     '    if "outer" in self.__dict__:\n'
                     "        asyncio.get_running_loop().call_soon(self.emit, key, payload, to)\n"
                     "        return\n"
                     "    self.outer = key\n"
                     '    asyncio.get_running_loop().call_soon(self.__dict__.pop, "outer")\n'
-                    f"    {EMITTED}"
+                    f"    {_EMITTED}"
                 ),
             ),
         ),

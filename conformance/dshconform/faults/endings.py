@@ -10,7 +10,7 @@ from dshcore.agent_loop.driver import Driver
 from dshcore.agent_loop.scheduling import _Batch as Batch
 from dshcore.llm.assembler import BlockAssembler
 
-STOPPING: Final = ASK.lstrip()
+_STOPPING: Final = ASK.lstrip()
 
 ENDING_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
@@ -129,8 +129,8 @@ ENDING_FAULTS: Final[tuple[Fault, ...]] = (
             Driver,
             "_run_steps",
             (
-                f"        {STOPPING}",
-                f"        try:\n            {STOPPING}        except Exception:\n            pass\n",
+                f"        {_STOPPING}",
+                f"        try:\n            {_STOPPING}        except Exception:\n            pass\n",
             ),
         ),
     ),

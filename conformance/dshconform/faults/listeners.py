@@ -6,8 +6,8 @@ from dshconform.faults.edit import edit, together
 from dshconform.faults.fault import Fault
 from dshcore.context.listeners import Listeners
 
-AUDIENCE: Final = 'self._audience("emit", key, payload, to)'
-OUTER: Final = f"for listener in {AUDIENCE}:\n"
+_AUDIENCE: Final = 'self._audience("emit", key, payload, to)'
+_OUTER: Final = f"for listener in {_AUDIENCE}:\n"
 
 LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
@@ -42,10 +42,10 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
             Listeners,
             "emit",
             (
-                "    " + OUTER,
+                "    " + _OUTER,
                 (
                     "    called = []\n"
-                    f"    while waiting := [one for one in {AUDIENCE} if one not in called]:\n"
+                    f"    while waiting := [one for one in {_AUDIENCE} if one not in called]:\n"
                     "        listener = waiting[0]\n        called.append(listener)\n"
                 ),
             ),
@@ -59,8 +59,8 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
             Listeners,
             "emit",
             (
-                "    " + OUTER,
-                f"    {OUTER}        if listener not in {AUDIENCE}:\n            continue\n",
+                "    " + _OUTER,
+                f"    {_OUTER}        if listener not in {_AUDIENCE}:\n            continue\n",
             ),
         ),
     ),
@@ -72,7 +72,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
             Listeners,
             "emit",
             (
-                "    " + OUTER,
+                "    " + _OUTER,
                 (
                     '    queue = self.__dict__.setdefault("queue", [])\n'
                     '    if not key.name.startswith("agent/"):\n        queue = []\n'
@@ -80,7 +80,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
                     "    if len(queue) > 1:\n        return\n"
                     "    while queue:\n"
                     "        key, payload, to = queue[0]\n"
-                    f"        for listener in {AUDIENCE}:\n"
+                    f"        for listener in {_AUDIENCE}:\n"
                     "            try:\n                listener.call(payload)\n"
                     '            except Exception as error:\n                _report(key, payload, "threw", error)\n'
                     "        queue.pop(0)\n"
@@ -97,9 +97,9 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
             Listeners,
             "serial",
             (
-                f"    for listener in {AUDIENCE.replace('emit', 'serial')}:\n",
+                f"    for listener in {_AUDIENCE.replace('emit', 'serial')}:\n",
                 (
-                    f"    await asyncio.gather(*(_run(listener, payload) for listener in {AUDIENCE}))\n"
+                    f"    await asyncio.gather(*(_run(listener, payload) for listener in {_AUDIENCE}))\n"
                     "    for listener in ():\n"
                 ),
             ),
@@ -117,7 +117,7 @@ LISTENER_FAULTS: Final[tuple[Fault, ...]] = (
                 (
                     "    async def each():\n"
                     "        answer = await default()\n"
-                    f"        for listener in {AUDIENCE}:\n"
+                    f"        for listener in {_AUDIENCE}:\n"
                     "            current = answer\n"
                     "            async def same():\n                return current\n"
                     "            answer = await listener.call(payload, same)\n"

@@ -16,8 +16,8 @@ from dshcore.llm import ADAPTERS_UPDATED, CallConfig, LlmError, PreparedCall, Re
 from dshcore.llm.adapters import DEFAULT_RETRY, AdapterRegistry
 from dshcore.llm.runtime import LlmRuntime
 
-BOUND: Final = "route, config = binding.route, binding.config"
-CHECK: Final = "check_max_tokens(config.max_tokens)"
+_BOUND: Final = "route, config = binding.route, binding.config"
+_CHECK: Final = "check_max_tokens(config.max_tokens)"
 EARLY: Final = "early = self._registry._routes.get(request.config.provider)\n    "
 """The route as it is before the listeners of the stream run."""
 
@@ -181,7 +181,7 @@ REGISTRY_FAULTS: Final[tuple[Fault, ...]] = (
         "cap-is-checked-behind-the-lookup",
         "ADAPTER-DEFAULT-06",
         "An adapter is asked for its model before anybody looks at the output cap.",
-        edit(Requests, "attempt", (CHECK, ""), ("if call is not None:", f"{CHECK}\n    if call is not None:")),
+        edit(Requests, "attempt", (_CHECK, ""), ("if call is not None:", f"{_CHECK}\n    if call is not None:")),
     ),
     Fault(
         "other-default-policy",
@@ -216,7 +216,7 @@ CALL_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             attempts,
             "_effective",
-            (BOUND, f"{BOUND}\n        await resolve_model(route, config.model, request.signal)"),
+            (_BOUND, f"{_BOUND}\n        await resolve_model(route, config.model, request.signal)"),
         ),
     ),
     Fault(
@@ -269,7 +269,7 @@ CALL_FAULTS: Final[tuple[Fault, ...]] = (
         "CALL-BIND-01",
         "A prepared call goes to whoever serves its route when it is dispatched.",
         edit(
-            attempts, "_effective", (BOUND, "route, config = registry.lookup(binding.route.provider), binding.config")
+            attempts, "_effective", (_BOUND, "route, config = registry.lookup(binding.route.provider), binding.config")
         ),
     ),
     Fault(

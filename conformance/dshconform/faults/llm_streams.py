@@ -12,15 +12,15 @@ from dshcore.llm.assembler import BlockAssembler, _OpenBlock
 from dshcore.llm.failures import LlmError
 from dshcore.llm.runtime import LlmRuntime
 
-USER_MESSAGE: Final = 'session.append("user/message", message, surface_op="append")'
-HISTORY: Final = "history = self._session.derive_messages()"
-PUSH: Final = 'chunks.push(event["data"]["chunk"])'
+_USER_MESSAGE: Final = 'session.append("user/message", message, surface_op="append")'
+_HISTORY: Final = "history = self._session.derive_messages()"
+_PUSH: Final = 'chunks.push(event["data"]["chunk"])'
 CHAIN: Final = (
     "self._ctx.waterfall(\n"
     "        LLM_STREAM, request, lambda: attempt(self._registry, request, binding), to=self._ctx.receiver(LLM)\n"
     "    )"
 )
-DISPATCH: Final = f"return {CHAIN}"
+_DISPATCH: Final = f"return {CHAIN}"
 
 MESSAGE_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
@@ -37,8 +37,8 @@ MESSAGE_FAULTS: Final[tuple[Fault, ...]] = (
             Driver,
             "_run_step",
             (
-                USER_MESSAGE,
-                USER_MESSAGE.replace(
+                _USER_MESSAGE,
+                _USER_MESSAGE.replace(
                     "message,", '{**message, "content": message["content"] or ({"type": "text", "text": ""},)},'
                 ),
             ),
@@ -51,7 +51,7 @@ MESSAGE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             Driver,
             "_run_step",
-            (USER_MESSAGE, USER_MESSAGE.replace("message,", '{**message, "source": {"kind": "user"}},')),
+            (_USER_MESSAGE, _USER_MESSAGE.replace("message,", '{**message, "source": {"kind": "user"}},')),
         ),
     ),
     Fault(
@@ -81,7 +81,7 @@ MESSAGE_FAULTS: Final[tuple[Fault, ...]] = (
             Requests,
             "attempt",
             (
-                HISTORY,
+                _HISTORY,
                 (
                     "from dshcore.json import freeze\n"
                     "    known = ('text', 'reasoning', 'image', 'tool-call', 'tool-result')\n"
@@ -101,7 +101,7 @@ MESSAGE_FAULTS: Final[tuple[Fault, ...]] = (
             Requests,
             "attempt",
             (
-                HISTORY,
+                _HISTORY,
                 (
                     "history = tuple(said for said in self._session.derive_messages() "
                     'if said["source"]["kind"] in ("user", "plugin", "model", "tool"))'
@@ -142,7 +142,9 @@ STREAM_FAULTS: Final[tuple[Fault, ...]] = (
         "reading-stops-at-the-finish",
         "CHUNK-PASS-01",
         "What stands behind the first finish is not read.",
-        edit(Requests, "_receive", (PUSH, f'{PUSH}\n            if chunk["type"] == "finish":\n                break')),
+        edit(
+            Requests, "_receive", (_PUSH, f'{_PUSH}\n            if chunk["type"] == "finish":\n                break')
+        ),
     ),
     Fault(
         "unknown-chunks-are-skipped",
@@ -330,7 +332,7 @@ STREAM_FAULTS: Final[tuple[Fault, ...]] = (
         "route-is-checked-first",
         "STREAM-WF-02",
         "A route that nobody serves is refused before the listeners run.",
-        edit(LlmRuntime, "dispatch", (DISPATCH, f"self._registry.lookup(request.config.provider)\n    {DISPATCH}")),
+        edit(LlmRuntime, "dispatch", (_DISPATCH, f"self._registry.lookup(request.config.provider)\n    {_DISPATCH}")),
     ),
     Fault(
         "start-failure-is-raised",
@@ -354,7 +356,7 @@ STREAM_FAULTS: Final[tuple[Fault, ...]] = (
             LlmRuntime,
             "dispatch",
             (
-                DISPATCH,
+                _DISPATCH,
                 (
                     "from dshcore.llm.attempts import _terminal\n"
                     "    async def wrapped():\n"

@@ -10,10 +10,10 @@ from dshcore.context import Context, Disposer
 from dshcore.system_prompt import InvalidContribution, registry
 from dshcore.system_prompt.registry import SystemPrompt
 
-CONTRIBUTION: Final = registry._Contribution  # noqa: SLF001 - what evaluates a text
-TEXTS: Final = "texts = [section.resolve(context) for section in sections]"
-FILE: Final = "return self._layers.register(owner, file,"
-TAKEN: Final = "raise DuplicateContribution(_taken(kind, name, scoped=owner.scope is not None))"
+_CONTRIBUTION: Final = registry._Contribution  # noqa: SLF001 - what evaluates a text
+_TEXTS: Final = "texts = [section.resolve(context) for section in sections]"
+_FILE: Final = "return self._layers.register(owner, file,"
+_TAKEN: Final = "raise DuplicateContribution(_taken(kind, name, scoped=owner.scope is not None))"
 
 
 class OwnedElsewhere:
@@ -71,7 +71,7 @@ PROMPT_FAULTS: Final[tuple[Fault, ...]] = (
         "second-registration-replaces",
         "PROMPT-SEC-04",
         "A second section of a name takes the place of the first.",
-        edit(SystemPrompt, "_file", (TAKEN, "table(layer)._entries.pop(name)")),
+        edit(SystemPrompt, "_file", (_TAKEN, "table(layer)._entries.pop(name)")),
     ),
     Fault(
         "one-text-for-all-layers",
@@ -84,7 +84,7 @@ PROMPT_FAULTS: Final[tuple[Fault, ...]] = (
         "PROMPT-SEC-05",
         "A provider is asked for its text once and for all.",
         edit(
-            CONTRIBUTION,
+            _CONTRIBUTION,
             "resolve",
             (
                 "self.text(context)",
@@ -99,7 +99,7 @@ PROMPT_FAULTS: Final[tuple[Fault, ...]] = (
         "providers-are-told-the-scope-alone",
         "PROMPT-SEC-05",
         "A provider is given another context than the caller's, without agent and signal.",
-        edit(CONTRIBUTION, "resolve", ("self.text(context)", "self.text(AssembleContext(scope=context.scope))")),
+        edit(_CONTRIBUTION, "resolve", ("self.text(context)", "self.text(AssembleContext(scope=context.scope))")),
     ),
     Fault(
         "assemblies-share-their-variables",
@@ -132,12 +132,12 @@ PROMPT_FAULTS: Final[tuple[Fault, ...]] = (
             SystemPrompt,
             "assemble",
             (
-                TEXTS,
+                _TEXTS,
                 (
                     "for layer in self._layers.visible(scope):\n"
                     "        for _, hidden in layer.sections.items():\n"
                     "            hidden in sections or hidden.resolve(context)\n"
-                    f"    {TEXTS}"
+                    f"    {_TEXTS}"
                 ),
             ),
         ),
@@ -160,7 +160,7 @@ PROMPT_FAULTS: Final[tuple[Fault, ...]] = (
             SystemPrompt,
             "_file",
             (
-                FILE,
+                _FILE,
                 (
                     "from dshconform.faults.prompts import OwnedElsewhere\n"
                     "    return self._layers.register(OwnedElsewhere(owner, self._ctx), file,"
@@ -199,7 +199,7 @@ PROMPT_FAULTS: Final[tuple[Fault, ...]] = (
             edit(
                 SystemPrompt,
                 "_file",
-                (FILE, f"if owner.scope is not None:\n        owner.effect(self._own, label='taken')\n    {FILE}"),
+                (_FILE, f"if owner.scope is not None:\n        owner.effect(self._own, label='taken')\n    {_FILE}"),
             ),
         ),
     ),
@@ -211,7 +211,7 @@ PROMPT_FAULTS: Final[tuple[Fault, ...]] = (
             SystemPrompt,
             "_file",
             (
-                FILE,
+                _FILE,
                 (
                     "def dispose():\n"
                     "        disposer()\n"

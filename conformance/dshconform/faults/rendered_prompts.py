@@ -8,15 +8,15 @@ from dshcore.agent_loop.driver import Driver
 from dshcore.system_prompt import rendering, snapshots
 from dshcore.system_prompt.snapshots import SnapshotProjection
 
-UNCLOSED: Final = 'if source.find("}}", opening + 2) < 0:'
-VALUE: Final = "_value(group[1], place, variables)"
+_UNCLOSED: Final = 'if source.find("}}", opening + 2) < 0:'
+_VALUE: Final = "_value(group[1], place, variables)"
 
 RENDERING_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
         "values-are-looked-into",
         "PROMPT-INT-01",
         "References in the value of a variable are filled in, too.",
-        edit(rendering, "_interpolated", (VALUE, f"_interpolated(PromptText(text.name, {VALUE}), kind, variables)")),
+        edit(rendering, "_interpolated", (_VALUE, f"_interpolated(PromptText(text.name, {_VALUE}), kind, variables)")),
     ),
     Fault(
         "references-are-trimmed",
@@ -28,7 +28,7 @@ RENDERING_FAULTS: Final[tuple[Fault, ...]] = (
         "malformed-references-stay",
         "PROMPT-INT-03",
         "Two braces that open no complete group are literal text, whatever follows.",
-        edit(rendering, "_interpolated", (UNCLOSED, "if True:")),
+        edit(rendering, "_interpolated", (_UNCLOSED, "if True:")),
     ),
     Fault(
         "excerpts-count-code-points",
@@ -40,7 +40,7 @@ RENDERING_FAULTS: Final[tuple[Fault, ...]] = (
         "unclosed-braces-are-an-error",
         "PROMPT-INT-04",
         "Two braces that nothing closes are an error.",
-        edit(rendering, "_interpolated", (UNCLOSED, "if False:")),
+        edit(rendering, "_interpolated", (_UNCLOSED, "if False:")),
     ),
     Fault(
         "unknown-references-are-empty",

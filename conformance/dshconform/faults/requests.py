@@ -13,7 +13,7 @@ from dshcore.agent_loop.request import Requests
 from dshcore.llm import models
 from dshcore.llm.calls import CallConfig, GenerateOptions
 
-STEP_END: Final = '{"turn": turn.number, "step": turn.opened}'
+_STEP_END: Final = '{"turn": turn.number, "step": turn.opened}'
 
 _proposal: Final[Callable[[Requests], CallConfig]] = Requests._proposal  # noqa: SLF001 - faults are planted inside
 
@@ -219,7 +219,7 @@ REQUEST_FAULTS: Final[tuple[Fault, ...]] = (
         "recovery-behind-the-step",
         "RERR-POS-01",
         "The step is closed before recovery is asked.",
-        edit(Driver, "_may_retry", ("    hook = ", f'    agent.session.append("step/end", {STEP_END})\n    hook = ')),
+        edit(Driver, "_may_retry", ("    hook = ", f'    agent.session.append("step/end", {_STEP_END})\n    hook = ')),
     ),
     Fault(
         "retry-enters-again",

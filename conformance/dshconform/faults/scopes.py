@@ -21,8 +21,8 @@ OUTLIVES: Final = edit(
 )
 """An entry belongs to nobody who ends."""
 
-BINDS: Final = "    if parent is not None:"
-CHAIN: Final = "any(around is tag for around in scope_chain_of(self._key))"
+_BINDS: Final = "    if parent is not None:"
+_CHAIN: Final = "any(around is tag for around in scope_chain_of(self._key))"
 
 SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
@@ -254,7 +254,7 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
         "exact-key-only",
         "SCOPE-EVT-01",
         "An event about a key does not reach the scopes around it.",
-        edit(Carrier, "admits", (CHAIN, "self._key is tag")),
+        edit(Carrier, "admits", (_CHAIN, "self._key is tag")),
     ),
     Fault(
         "events-go-down",
@@ -263,7 +263,7 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             Carrier,
             "admits",
-            (CHAIN, f"any(around is self._key for around in scope_chain_of(tag)) or {CHAIN}"),
+            (_CHAIN, f"any(around is self._key for around in scope_chain_of(tag)) or {_CHAIN}"),
         ),
     ),
     Fault(
@@ -294,7 +294,7 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
                     "    _, chain = chains.setdefault(id(self), (self, scope_chain_of(self._key)))\n"
                 ),
             ),
-            (CHAIN, "any(around is tag for around in chain)"),
+            (_CHAIN, "any(around is tag for around in chain)"),
         ),
     ),
     Fault(
@@ -391,7 +391,7 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             scopes,
             "create_scope",
-            (BINDS, BINDS.replace(":", " and scope_chain_of(key)[1:]:")),
+            (_BINDS, _BINDS.replace(":", " and scope_chain_of(key)[1:]:")),
         ),
     ),
     Fault(
@@ -401,7 +401,7 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             scopes,
             "create_scope",
-            (BINDS, BINDS.replace(":", " and not scope_chain_of(key)[1:]:")),
+            (_BINDS, _BINDS.replace(":", " and not scope_chain_of(key)[1:]:")),
         ),
     ),
 )

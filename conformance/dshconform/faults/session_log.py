@@ -11,7 +11,7 @@ from dshcore.session import history, log, seed, shapes, todos
 from dshcore.session.log import Session
 from dshcore.session.store import SessionStore
 
-ENTRY: Final = "entry = self._entries[session.id] = _Entry(session, via, scope_target(session, via.scope))"
+_ENTRY: Final = "entry = self._entries[session.id] = _Entry(session, via, scope_target(session, via.scope))"
 
 SESSION_LOG_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
@@ -255,9 +255,9 @@ SESSION_LOG_FAULTS: Final[tuple[Fault, ...]] = (
             SessionStore,
             "enter",
             (
-                ENTRY,
+                _ENTRY,
                 (
-                    f"{ENTRY}\n"
+                    f"{_ENTRY}\n"
                     "    for event in session.events:\n"
                     "        via.emit(SESSION_EVENT, SessionPublished(session, event), to=entry.to)"
                 ),

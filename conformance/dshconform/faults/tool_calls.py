@@ -10,7 +10,7 @@ from dshcore.agent_loop.scheduling import Scheduler
 from dshcore.agent_loop.scheduling import _Batch as Batch
 from dshcore.tools.results import ABORTED
 
-START: Final = "    seq = self._log_call(planned.block)\n"
+_START: Final = "    seq = self._log_call(planned.block)\n"
 
 TOOL_CALL_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
@@ -35,9 +35,9 @@ TOOL_CALL_FAULTS: Final[tuple[Fault, ...]] = (
             Batch,
             "_start_next",
             (
-                START,
+                _START,
                 (
-                    f"{START}"
+                    f"{_START}"
                     "    if self._tools.get(planned.request.name, self._agent) is None:\n"
                     "        raise LookupError(planned.request.name)\n"
                 ),
@@ -52,7 +52,7 @@ TOOL_CALL_FAULTS: Final[tuple[Fault, ...]] = (
             Batch,
             "_start_next",
             (
-                START,
+                _START,
                 (
                     "    if not hasattr(self._agent, 'logged') or planned.block.id not in self._agent.logged:\n"
                     "        self._agent.logged = {one.block.id: self._log_call(one.block) for one in "
@@ -69,7 +69,7 @@ TOOL_CALL_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             Batch,
             "_start_next",
-            (START, ""),
+            (_START, ""),
             (
                 (
                     "    call = _Started(planned.block, seq, self._tools.open(planned.request, self._agent))\n"

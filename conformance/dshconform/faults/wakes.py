@@ -9,10 +9,10 @@ from dshcore.agent_loop.agent import DrivenAgent
 from dshcore.agent_loop.driver import Driver
 from dshcore.agent_loop.phase import Action, Cell, Input, Row
 
-APPEND: Final = '    self._inbox.append("next-turn" if late and target == "next-step" else target, message)'
-WAKE_AFTER: Final = "        self._feed(Input.LATE_WAKE if late else Input.WAKE)"
+_APPEND: Final = '    self._inbox.append("next-turn" if late and target == "next-step" else target, message)'
+_WAKE_AFTER: Final = "        self._feed(Input.LATE_WAKE if late else Input.WAKE)"
 
-UNLATCH: Final = "__import__('dataclasses').replace(agent._state, latch=False)"
+_UNLATCH: Final = "__import__('dataclasses').replace(agent._state, latch=False)"
 
 WAKE_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
@@ -96,7 +96,7 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             Driver,
             "run",
-            ("    try:\n", f"    try:\n        if agent.signal.aborted:\n            agent._state = {UNLATCH}\n"),
+            ("    try:\n", f"    try:\n        if agent.signal.aborted:\n            agent._state = {_UNLATCH}\n"),
         ),
     ),
     Fault(
@@ -106,7 +106,7 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             DrivenAgent,
             "send",
-            (WAKE_AFTER, WAKE_AFTER.replace("if late", "if self._activity is not None and self.signal.aborted")),
+            (_WAKE_AFTER, _WAKE_AFTER.replace("if late", "if self._activity is not None and self.signal.aborted")),
         ),
     ),
     Fault(
@@ -116,7 +116,7 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             DrivenAgent,
             "send",
-            (APPEND, f"    late and self._feed(Input.LATE_WAKE)\n{APPEND}"),
+            (_APPEND, f"    late and self._feed(Input.LATE_WAKE)\n{_APPEND}"),
             ("    if wakeup:\n        self._feed", "    if wakeup and not late:\n        self._feed"),
         ),
     ),
@@ -128,11 +128,11 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
             DrivenAgent,
             "send",
             (
-                APPEND,
+                _APPEND,
                 (
                     "    ahead = wakeup and self._activity is not None and not self._state.running and not late\n"
                     "    ahead and self._feed(Input.WAKE)\n"
-                    f"{APPEND}"
+                    f"{_APPEND}"
                 ),
             ),
             ("    if wakeup:\n        self._feed", "    if wakeup and not ahead:\n        self._feed"),
@@ -145,7 +145,7 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         edit(
             DrivenAgent,
             "send",
-            (APPEND, f"    idle = self._activity is None\n{APPEND}"),
+            (_APPEND, f"    idle = self._activity is None\n{_APPEND}"),
             (
                 "    if wakeup:\n        self._feed",
                 "    if wakeup and not (idle and self._activity is not None):\n        self._feed",
@@ -164,7 +164,7 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
                 (
                     "reason = self._ending_of(agent, turn, failure)\n"
                     '        if reason["kind"] == "error":\n'
-                    f"            agent._state = {UNLATCH}\n"
+                    f"            agent._state = {_UNLATCH}\n"
                 ),
             ),
         ),

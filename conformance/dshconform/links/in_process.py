@@ -61,7 +61,20 @@ class InProcessLink:
         return self._hello
 
     def call(self, op: str, args: JsonMap = NO_ARGS) -> Reply:
-        """Sends one command and waits for its reply; see `Link.call`."""
+        """Sends one command and waits for its reply; see `Link.call`.
+
+        Args:
+            op: The name of the operation.
+            args: Its arguments.
+
+        Returns:
+            The reply, of a command that was executed.
+
+        Raises:
+            AdapterFault: The adapter raised, broke the protocol, or answered with `fault`; now or at an earlier
+                command.
+            RuntimeError: The link is closed.
+        """
         if self._fault is not None:
             raise self._fault
         if self._closed:

@@ -28,6 +28,7 @@ FaultKind: TypeAlias = Literal[
     "unsettled",  # the adapter says that the implementation did not come to rest
     "fault",  # the adapter says that it cannot execute the command
 ]
+"""In what way an adapter broke the protocol."""
 
 
 class AdapterFault(Exception):
@@ -121,7 +122,12 @@ class Link(Protocol):
 
 
 def brief(value: object, width: int = 200) -> str:
-    """A value's text, cut in the middle where it is long, for messages."""
+    """A value's text, cut in the middle where it is long, for messages.
+
+    Args:
+        value: A text as it is, anything else by its `repr`.
+        width: The most characters that it may have.
+    """
     text = value if isinstance(value, str) else repr(value)
     if len(text) <= width:
         return text

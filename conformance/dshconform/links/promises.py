@@ -28,8 +28,11 @@ class Broken:
     """A promise that a reply broke: the members of an `AdapterFault` that the link knows how to raise."""
 
     kind: FaultKind
+    """In what way."""
     message: str
+    """Which command it was, and what is wrong with the reply."""
     remedy: str
+    """What the author of the adapter can do about it."""
 
 
 @dataclass(slots=True)

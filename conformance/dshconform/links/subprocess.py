@@ -80,9 +80,17 @@ class SubprocessLink:
     def call(self, op: str, args: JsonMap = NO_ARGS) -> Reply:
         """Sends one command and waits for its reply; see `Link.call`.
 
+        Args:
+            op: The name of the operation.
+            args: Its arguments.
+
+        Returns:
+            The reply, of a command that was executed.
+
         Raises:
             AdapterFault: The adapter broke the protocol, or answered with `fault`.
             ValueError: The arguments are no JSON.
+            RuntimeError: The link is closed.
         """
         if self._fault is not None:
             raise self._fault

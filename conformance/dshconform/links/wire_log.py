@@ -13,6 +13,7 @@ from typing import BinaryIO, Final, Literal, TypeAlias
 import msgspec
 
 Way: TypeAlias = Literal["sent", "received", "stderr", "note"]
+"""Where a line comes from: sent to the adapter, received from it, its standard error, or noted by the link."""
 
 _ENCODE = msgspec.json.Encoder().encode
 _BUFFER: Final = 256 * 1024
@@ -45,7 +46,12 @@ class WireLog:
         self.older.unlink(missing_ok=True)
 
     def write(self, way: Way, text: bytes | str) -> None:
-        """Adds one line; after the end it does nothing."""
+        """Adds one line; after the end it does nothing.
+
+        Args:
+            way: Where the line comes from.
+            text: The line without its end; bytes that are no UTF-8 are kept as escapes.
+        """
         if self._file.closed:
             return
         if isinstance(text, bytes):

@@ -15,7 +15,9 @@ from dshconform.protocol.names import Count, Name, Path
 # An action is a command (it has `op`) or one of the tagged structs below (it has `do`). One union of both cannot be
 # said in types, so scripts are lists of objects here, and each is read by `dshconform.protocol.check`.
 Action: TypeAlias = Annotated[JsonMap, Meta(extra_json_schema={"$ref": "#/$defs/Action"})]
+"""One action of a script: a struct of this module, chosen by its members."""
 Script: TypeAlias = list[Action]
+"""What a function of the suite does, action by action."""
 
 
 class CommandAction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,7 +28,9 @@ class CommandAction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """
 
     op: Name
+    """The operation, as a command names it."""
     args: JsonMap | UnsetType = UNSET
+    """Its arguments, in which fields of the call may stand."""
     await_: bool = field(default=False, name="await")
     raise_: bool = field(default=False, name="raise")
     keep: Name | UnsetType = UNSET
@@ -36,8 +40,11 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A command where nothing can wait: in a burst, in `onAbort`, in `defer`."""
 
     op: Name
+    """The operation, as a command names it."""
     args: JsonMap | UnsetType = UNSET
+    """Its arguments, in which fields of the call may stand."""
     keep: Name | UnsetType = UNSET
+    """The name under which its answer is held (feature `values`)."""
 
 
 class ScriptedAction(msgspec.Struct, frozen=True, tag_field="do", forbid_unknown_fields=True):
@@ -48,7 +55,9 @@ class Next(ScriptedAction, tag="next", frozen=True, kw_only=True):
     """Calls `next`, as often as listed; waits for it where the chain is asynchronous. Its failure fails the call."""
 
     args: list[Json] | UnsetType = UNSET
+    """What `next` is called with; nothing unless given."""
     keep: Name | UnsetType = UNSET
+    """The name under which what `next` answers is held (feature `values`)."""
 
 
 class Return(ScriptedAction, tag="return", frozen=True, kw_only=True):
@@ -94,7 +103,9 @@ class Set(ScriptedAction, tag="set", frozen=True, kw_only=True):
     """Assigns to a field of the call, in place; a refusal is recorded like that of a command."""
 
     path: Path
+    """The members and places that lead to the field."""
     value: Json
+    """What is assigned, in which fields of the call may stand."""
 
 
 class Yield(ScriptedAction, tag="yield", frozen=True, kw_only=True):
@@ -142,6 +153,7 @@ class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """
 
     fn: Name = field(name="$fn")
+    """The function's name, which stands in its rows as `part`."""
     do: Literal["gate"] | Script | UnsetType = UNSET
     calls: Annotated[list[Literal["gate"] | Script | None], Meta(min_length=1)] | UnsetType = UNSET
     when: JsonMap | UnsetType = UNSET

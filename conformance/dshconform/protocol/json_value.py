@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+    """A JSON value, deeply; a mapping or sequence of any class counts as an object or array."""
 else:  # a recursive alias cannot be checked at run time: one level is enough there
     Json: TypeAlias = bool | int | float | str | Sequence | Mapping | None
 
@@ -13,7 +14,12 @@ JsonMap: TypeAlias = Mapping[str, Json]
 
 
 def same(one: Json, other: Json) -> bool:
-    """Whether two JSON values are equal; lists and tuples are both arrays, booleans are no numbers."""
+    """Whether two JSON values are equal; lists and tuples are both arrays, booleans are no numbers.
+
+    Args:
+        one: A JSON value, frozen or not.
+        other: What it is compared with.
+    """
     if one is other:
         return True
     if isinstance(one, Mapping):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 Mode: TypeAlias = Literal["emit", "waterfall", "serial", "parallel", "call"]
+"""How a function of a kind is called: in one of the modes of events, or by itself."""
 
 
 @dataclass(frozen=True, slots=True)

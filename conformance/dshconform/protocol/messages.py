@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 from dshconform.protocol.json_value import Json, JsonMap
 
 PROTOCOL_VERSION: Final = 1
+"""The number that both sides name in their greeting."""
 
 Row = JsonMap
 """One observation; its `on` member says which (`dshconform.protocol.observations` has a struct for each)."""
@@ -22,8 +23,11 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """One operation for the adapter to execute."""
 
     id: int
+    """Counts the commands of a connection, from 1 on."""
     op: str
+    """The name of the operation, a line of the command tables."""
     args: JsonMap = {}
+    """The arguments of the operation, as its line types them."""
 
 
 class ErrorForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,11 +39,16 @@ class ErrorForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     type: str
     message: str
+    """The text, as the implementation words it; no check reads it."""
     code: Json
     cause: Json | UnsetType = UNSET
+    """The error that it was made from, in the same form."""
     failure: Json | UnsetType = UNSET
+    """What an LlmError knows of the provider's failure."""
     violations: list[Json] | UnsetType = UNSET
+    """What did not fit, where arguments were refused."""
     members: list[Json] | UnsetType = UNSET
+    """The errors that an aggregate holds, in the same form."""
     is_: str | UnsetType = msgspec.field(default=UNSET, name="is")
 
 
@@ -58,6 +67,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
 
     id: int
+    """The number of the command that it answers."""
     result: Json | UnsetType = UNSET
     error: JsonMap | UnsetType = UNSET
     fault: str | UnsetType = UNSET
@@ -70,15 +80,23 @@ class ImplementationInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """Who answers behind the adapter."""
 
     name: str
+    """What its authors call it."""
     version: str
+    """The version that answers, for reports."""
     language: str
+    """What it is written in."""
     homepage: str | None = None
+    """Where a reader finds it."""
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The result of `hello`: what is not declared here is skipped and counted as not run."""
 
     protocol: int
+    """The version of the protocol that the adapter speaks."""
     implementation: ImplementationInfo
+    """What the adapter drives."""
     profiles: list[str]
+    """The profiles of the specification that it has."""
     features: list[str] = []
+    """The optional parts of the protocol that the adapter has."""

@@ -32,11 +32,14 @@ class Returned(Observation, tag="return", frozen=True, kw_only=True):
     """
 
     op: Name
+    """The operation of the command."""
     at: Place | UnsetType = UNSET
     part: Name | UnsetType = UNSET
     n: Count | UnsetType = UNSET
     result: Json | UnsetType = UNSET
+    """What it answered; null for nothing."""
     error: ShownError | UnsetType = UNSET
+    """What it raised, in place of a result."""
 
 
 class Logged(Observation, tag="log", frozen=True, kw_only=True):
@@ -50,8 +53,11 @@ class Dispatched(Observation, tag="live", frozen=True, kw_only=True):
     """A notification was dispatched; its fields are in `payload`, what it is about stands beside them."""
 
     name: Name
+    """The event's name in the specification."""
     agent: str | UnsetType = UNSET
+    """The suite's name for the agent that it is about."""
     session: str | UnsetType = UNSET
+    """The suite's name for the session that it is about."""
     payload: JsonMap
 
 
@@ -60,40 +66,57 @@ class GateOpened(Observation, tag="gate", frozen=True, kw_only=True):
 
     gate: Name
     part: Name
+    """The name of the function."""
     kind: Name
     n: Count
+    """Which call of the function it is, from 1 on."""
     agent: str | UnsetType = UNSET
+    """The agent on whose behalf it was called, where there is one."""
     payload: JsonMap
+    """The fields of the call."""
 
 
 class ScriptStarted(Observation, tag="script", frozen=True, kw_only=True):
     """A function was called and follows its script."""
 
     part: Name
+    """The name of the function."""
     kind: Name
     n: Count
+    """Which call of the function it is, from 1 on."""
     agent: str | UnsetType = UNSET
+    """The agent on whose behalf it was called, where there is one."""
     payload: JsonMap
+    """The fields of the call."""
 
 
 class NextSettled(Observation, tag="next", frozen=True, kw_only=True):
     """The `call`-th `next()` (from 0) of one call of a function settled."""
 
     part: Name
+    """The name of the function."""
     n: Count
+    """Which call of the function it was, from 1 on."""
     gate: Name | UnsetType = UNSET
+    """The gate of that call, where it had one."""
     call: Index
     value: Json | UnsetType = UNSET
+    """What the rest of the chain answered."""
     error: ShownError | UnsetType = UNSET
+    """What it failed with, in place of a value."""
 
 
 class Aborted(Observation, tag="abort", frozen=True, kw_only=True):
     """The cancellation signal that was handed to a call of a function fired."""
 
     part: Name
+    """The name of the function."""
     n: Count
+    """Which call of the function it is, from 1 on."""
     gate: Name | UnsetType = UNSET
+    """The gate of that call, where it has one."""
     reason: Json
+    """What the signal was fired with."""
 
 
 class Pulled(Observation, tag="pull", frozen=True, kw_only=True):
@@ -108,30 +131,40 @@ class GateClosed(Observation, tag="closed", frozen=True, kw_only=True):
 
     gate: Name
     why: Literal["abort", "left"]
+    """Which of the two it was."""
 
 
 class TaskSettled(Observation, tag="task", frozen=True, kw_only=True):
     """An asynchronous operation that a command started has settled."""
 
     task: Name
+    """The name that the command gave it."""
     value: Json | UnsetType = UNSET
+    """What it came to; null for nothing."""
     error: ShownError | UnsetType = UNSET
+    """What it failed with, in place of a value."""
 
 
 class StatusChanged(Observation, tag="status", frozen=True, kw_only=True):
     """A fiber changed its state (profile `context`)."""
 
     owner: str
+    """The suite's name for the owner whose fiber it is."""
     id: Json
+    """The fiber's own id, as the implementation counts."""
     from_: str = msgspec.field(name="from")
+    """The state that it left."""
     to: str
+    """The state that it is in now."""
 
 
 class Reported(Observation, tag="report", frozen=True, kw_only=True):
     """The implementation wrote a warning or an error to its own log (feature `diagnostics`)."""
 
     level: Literal["warning", "error"]
+    """How grave the implementation calls it."""
     text: str
+    """What it wrote."""
 
 
 class Unhandled(Observation, tag="unhandled", frozen=True, kw_only=True):
@@ -166,6 +199,7 @@ class WireReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """
 
     id: int
+    """The number of the command that it answers."""
     observed: list[AnyObservation]
     open: list[Name]
     result: Json | UnsetType = UNSET

@@ -19,6 +19,7 @@ from dshconform.protocol.observations import WireReply
 from dshconform.protocol.values import NOTATIONS, SHOWN, Special
 
 Schema: TypeAlias = dict[str, Any]
+"""A JSON Schema, or a part of one."""
 
 FILE_NAME: Final = f"lockstep-{PROTOCOL_VERSION}.schema.json"
 """What the published file is called."""

@@ -17,6 +17,7 @@ from dshconform.protocol.names import Count, Index, Name, Path
 SpecialName: TypeAlias = Literal[
     "NaN", "Infinity", "-Infinity", "-0", "undefined", "awaitable", "function", "unprintable", "stream"
 ]
+"""What `{"$value": …}` may name: values that JSON does not have."""
 
 
 class Special(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,14 +53,20 @@ class ErrorSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     kind: Literal["plain", "coded", "model", "aggregate"] = "plain"
     message: str
+    """The text of the error."""
     name: Name | UnsetType = UNSET
     code: Json | UnsetType = UNSET
     failure: Json | UnsetType = UNSET
+    """What a `model` error knows of the provider's failure, raw."""
     status: Json | UnsetType = UNSET
+    """The HTTP status of a `model` error, raw."""
     provider_retry_after_ms: Json | UnsetType = field(default=UNSET, name="providerRetryAfterMs")
+    """How long the provider asks to wait, in milliseconds, raw."""
     request_id: Json | UnsetType = field(default=UNSET, name="requestId")
+    """The provider's id of the request, raw."""
     members: list[Json] | UnsetType = UNSET
     cause: Json | UnsetType = UNSET
+    """The error that it is made from, as any value is written."""
     as_: Name | UnsetType = field(default=UNSET, name="as")
 
 

@@ -42,7 +42,13 @@ def ambiguity_lines(
 
 
 def summary_lines(comparison: Comparison, names: tuple[str, str], clauses: Mapping[str, Clause]) -> Iterator[str]:
-    """Write what was compared, and what was found beside the ambiguities."""
+    """Write what was compared, and what was found beside the ambiguities.
+
+    Args:
+        comparison: What was compared, with its ambiguities left to `ambiguity_lines`.
+        names: What the two implementations are called.
+        clauses: The specification's clauses, by id.
+    """
     if comparison.left_out:
         yield "left out"
         for check, reason in comparison.left_out.items():

@@ -21,8 +21,11 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     """What two reports must have in common to be compared: releases, and which clauses there are."""
 
     suite: str
+    """The release of the suite."""
     specification: str
+    """The version of the specification."""
     protocol: int
+    """The version of the protocol."""
     clauses: str
 
 
@@ -30,6 +33,7 @@ class ShardEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a divided run that a report tells of."""
 
     number: int
+    """Which part, counted from 1."""
     of: int
 
 
@@ -37,30 +41,49 @@ class ClauseEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """A clause after a run, and how often it was evaluated and held."""
 
     id: str
+    """Its id in the specification."""
     level: str
+    """Whether it is a `must` or a `should`."""
     profile: str
+    """The profile that it belongs to."""
     status: str
+    """What is known of it, a `Status`."""
     held: int
     checks: list[str]
+    """The checks that evaluated it, or that failed it where it failed."""
     reason: str | None = None
+    """Why nothing is known of it, where that is so."""
 
 
 class CheckEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one check said; see `Outcome`."""
 
     name: str
+    """The check's name."""
     worlds: int
+    """Worlds opened."""
     commands: int
+    """Commands sent."""
     stopped: int
+    """How many of its examples ended at a deviation listed with `after: stop`."""
     failed: bool
+    """Whether there is an entry for it among the failures."""
     cut_short: bool = False
+    """Whether the run ended before the check did."""
     prologues: int = 0
+    """How many prologues of a machine began an example that was run."""
     suite_fault: str | None = None
+    """What the suite itself did not do as it promises."""
     held: Mapping[str, int] = {}
+    """How often each clause was evaluated and held."""
     not_run: Mapping[str, str] = {}
+    """Clauses that it cites and could not evaluate, with the reason."""
     blamed: Mapping[str, int] = {}
+    """For a machine, by the clause that answers first for a difference, the first example with one."""
     cells: Mapping[str, str] = {}
+    """For a table, what each of its worlds said."""
     grid: Mapping[str, int] = {}
+    """For a machine, how often its commands visited each cell of its grid."""
 
     @classmethod
     def of(cls, outcome: Outcome) -> "CheckEntry":
@@ -82,7 +105,11 @@ class CheckEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def outcome(self, failures: Sequence[Failure]) -> Outcome:
-        """Read it back."""
+        """Read it back.
+
+        Args:
+            failures: Its failures, read from their own entries.
+        """
         return Outcome(
             check=self.name,
             held=dict(self.held),
@@ -104,6 +131,7 @@ class RowsEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Rows beside each other: expected and observed, and the first pair that differs."""
 
     pairs: list[tuple[str, str]]
+    """The rows as lines of text."""
     first: int | None
 
     @classmethod
@@ -121,26 +149,48 @@ class FailureEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The smallest example of a difference; see `Failure` and `Difference`."""
 
     check: str
+    """The check that found it."""
     clauses: list[str]
+    """Those that demand what was not observed, the one that answers first for it before the others."""
     at: str
+    """The annotated place at which it differs."""
     path: list[str | int]
+    """What leads from that place to the difference."""
     sentence: str
+    """What the clauses demand, in words."""
     expected: Json
+    """What the pattern has there."""
     observed: Json
+    """What the implementation has there."""
     commands: list[JsonMap]
+    """The commands that lead to it, minimised."""
     reproduced: bool | None
+    """Whether it came again in a fresh world; none where that was not tried."""
     found: Json
+    """What stands at the annotated place; `{"$absent": true}` for nothing."""
     document: JsonMap
+    """What `dshconform replay` reads."""
     replay: str | None = None
+    """The file that the document was written to, if it was."""
     rows: RowsEntry | None = None
+    """The rows of the last step."""
     again: RowsEntry | None = None
+    """The rows of the same step in another world, where the difference did not come again."""
     found_after: int = 0
+    """Commands of the example before it was minimised."""
     example: int = 0
     met: list[str] = []
+    """The clauses that were blamed when it was met, before it was minimised."""
 
     @classmethod
     def of(cls, check: str, failure: Failure, replay: str | None) -> "FailureEntry":
-        """Write a failure of a check."""
+        """Write a failure of a check.
+
+        Args:
+            check: The check's name.
+            failure: What it found.
+            replay: The file that its document was written to, if it was.
+        """
         difference = failure.difference
         return cls(
             check=check,
@@ -201,6 +251,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A known difference, and how often it was met."""
 
     entry: Deviation
+    """The difference, as the ledger lists it."""
     met: int
 
 
@@ -208,43 +259,72 @@ class FaultEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What ended a run: a fault of the adapter."""
 
     kind: FaultKind
+    """In what way the adapter broke the protocol."""
     message: str
+    """What was wrong, at which command."""
     remedy: str
+    """What the author of the adapter can do about it."""
     wire_log: str | None = None
+    """The file with everything that was said on the wire, if there is one."""
 
 
 class Footer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a run ended."""
 
     complete: bool
+    """Whether all that was selected ran to its end."""
     checks: int
+    """How many checks there are."""
     selected: int
+    """How many of them were selected."""
     ran: int
+    """How many of those came to their end."""
     seconds: float
+    """How long the run took."""
     fault: FaultEntry | None = None
+    """What the adapter did, where that ended the run."""
     interrupted: bool = False
+    """Whether the user ended the run."""
     behind_budget: bool = False
+    """Whether its time was over before it was done."""
     suite_faults: list[str] = []
+    """What the suite itself did not do as it promises."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One run, or one part of it; `target` is how the command line named the implementation."""
 
     versions: Versions
+    """What the suite, the specification and the protocol were."""
     implementation: ImplementationInfo
     target: str
     profiles: list[str]
+    """Those that the implementation declared."""
     features: list[str]
+    """Those that the adapter declared."""
     seed: int
+    """Every random choice followed from it."""
     examples: int
+    """Worlds that each machine opens."""
     verdict: str
+    """What the run says of the implementation, a `Verdict`."""
     counts: Mapping[str, int]
+    """How many clauses have each status."""
     selected: list[str]
+    """The names of the checks that were selected."""
     clauses: list[ClauseEntry]
+    """What is known of each clause."""
     checks: list[CheckEntry]
+    """What each check said that began."""
     failures: list[FailureEntry]
+    """The smallest example of each difference that no ledger lists."""
     deviations: list[JsonMap]
+    """The known differences that decide the verdict, as the ledger has them."""
     stale_deviations: list[JsonMap]
+    """The known differences that were not met, though their check came to its end."""
     ledger: list[LedgerEntry]
+    """All known differences, each with how often it was met."""
     footer: Footer
+    """How the run ended."""
     shard: ShardEntry | None = None
+    """The part of a divided run that it is; none for a whole one."""

@@ -34,7 +34,11 @@ def evidence_lines(report: Report, clause: str, checks: Sequence[str]) -> Iterat
 
 
 def times(count: int) -> str:
-    """A number of times, in words."""
+    """A number of times, in words.
+
+    Args:
+        count: At least 0.
+    """
     return {0: "never", 1: "once"}.get(count, f"{count:,} times")
 
 

@@ -67,7 +67,12 @@ def steps_lines(steps: Sequence[Step], found_after: int) -> Iterator[str]:
 
 
 def clauses_lines(named: Sequence[str], clauses: Mapping[str, Clause]) -> Iterator[str]:
-    """Write clauses with their text."""
+    """Write clauses with their text.
+
+    Args:
+        named: The ids of those to write, in order.
+        clauses: The specification's clauses, by id.
+    """
     for clause_id in named:
         clause = clauses[clause_id]
         yield f"{clause.id} · {clause.level} · {clause.profile}"
@@ -89,7 +94,12 @@ def difference_lines(difference: Difference) -> Iterator[str]:
 
 
 def value_lines(head: str, value: Json) -> Iterator[str]:
-    """Write a value behind a word that says what it is."""
+    """Write a value behind a word that says what it is.
+
+    Args:
+        head: The word before the value.
+        value: A text as it is, or JSON.
+    """
     shown = value if isinstance(value, str) else compact(value)
     yield from wrapped(f"{head}  {shown}", "    ", hanging=" " * (len(head) + 2))
 

@@ -35,7 +35,14 @@ class ReportError(ValueError):
 
 
 def report(result: RunResult, *, spelled: str, replays: Mapping[str, Sequence[str]], seconds: float) -> JsonMap:
-    """Write a run as JSON; see `as_report`."""
+    """Write a run as JSON; see `as_report`.
+
+    Args:
+        result: The run.
+        spelled: How the command line names the implementation.
+        replays: For a check that failed, the files with its smallest examples, one for each failure.
+        seconds: How long the run took.
+    """
     document: JsonMap = msgspec.to_builtins(as_report(result, spelled=spelled, replays=replays, seconds=seconds))
     return document
 
@@ -101,13 +108,21 @@ def versions() -> Versions:
 
 
 def write_report(path: Path, document: JsonMap) -> None:
-    """Write the report to a file, indented; members keep their order."""
+    """Write the report to a file, indented; members keep their order.
+
+    Args:
+        path: The file, which is replaced.
+        document: The report as JSON.
+    """
     text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     path.write_text(text, encoding="utf-8", errors="backslashreplace")  # of a lone surrogate: JSON's own escape
 
 
 def read_report(path: Path) -> Report:
     """Read a report.
+
+    Args:
+        path: A file that `run --json` has written.
 
     Raises:
         ReportError: It cannot be read, or is none.

@@ -18,7 +18,12 @@ _LISTED = 24
 
 
 def print_trial(console: Console, trial: Trial) -> None:
-    """Print what became of one fault: a line for it, and one for the checks."""
+    """Print what became of one fault: a line for it, and one for the checks.
+
+    Args:
+        console: Where to print.
+        trial: The fault, what killed it, and what else found it.
+    """
     killed = trial.killed_by is not None
     status = Text("killed    " if killed else "SURVIVES  ", style="green" if killed else "bold red")
     console.print(Text.assemble("  ", status, f"{trial.fault.id} ({trial.fault.clause})"))
@@ -30,7 +35,13 @@ def print_trial(console: Console, trial: Trial) -> None:
 
 
 def print_coverage(console: Console, coverage: Mapping[Profile, Coverage], exceptions: Sequence[Unfaulted]) -> None:
-    """Print the coverage of some profiles, what is not covered, and the exceptions with their reasons."""
+    """Print the coverage of some profiles, what is not covered, and the exceptions with their reasons.
+
+    Args:
+        console: Where to print.
+        coverage: By profile, the `must` clauses that are covered and those that are not.
+        exceptions: The clauses of which no violation can be seen.
+    """
     console.print(_table(coverage))
     missing = {profile: one.missing for profile, one in coverage.items() if one.missing}
     if missing:
@@ -62,7 +73,11 @@ def _table(coverage: Mapping[Profile, Coverage]) -> Table:
 
 
 def percent(coverage: Coverage) -> str:
-    """The share of the `must` clauses that is covered, with one decimal, never rounded up."""
+    """The share of the `must` clauses that is covered, with one decimal, never rounded up.
+
+    Args:
+        coverage: Of one profile; without any `must` clause it is whole.
+    """
     thousandths = len(coverage.covered) * 1000 // len(coverage.must) if coverage.must else 1000
     return f"{thousandths // 10}.{thousandths % 10} %"
 

@@ -9,7 +9,12 @@ from dshconform.running.ledger_update import Update
 
 
 def update_lines(update: Update, path: Path) -> Iterator[str]:
-    """Write it as lines of at most 80 columns."""
+    """Write it as lines of at most 80 columns.
+
+    Args:
+        update: What was removed and added, and what could not be.
+        path: The file of the ledger.
+    """
     yield f"ledger {path}: {len(update.removed)} removed, {len(update.added)} added"
     for entry in update.removed:
         yield from wrapped(f"removed: {entry.title}", "  ", hanging="  ")

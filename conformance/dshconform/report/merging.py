@@ -69,6 +69,9 @@ def merge(
         checks: All checks that exist.
         shard: What was divided: the whole run, or itself one part of one.
 
+    Returns:
+        The run, judged as if it had never been divided.
+
     Raises:
         MergeError: They are not the parts of one run, or not all of them, or another suite has made them.
     """
@@ -166,6 +169,9 @@ def join(check: Check, said: Sequence[Outcome], *, parts: int, shard: Shard = WH
         said: What those said that began it, at least one.
         parts: How many parts there are.
         shard: What was divided.
+
+    Returns:
+        What the check says of all worlds; of a check that is not divisible, what the one part said that ran it.
     """
     if not check.divisible:
         return said[0]

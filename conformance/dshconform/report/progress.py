@@ -13,7 +13,11 @@ from dshconform.spec.clause import Clause
 
 
 def bar(console: Console) -> Progress:
-    """A bar that disappears at the end; none, where nobody sees it move."""
+    """A bar that disappears at the end; none, where nobody sees it move.
+
+    Args:
+        console: Where it stands; without a terminal it stays hidden.
+    """
     return Progress(
         TextColumn("{task.description:<44}"),
         BarColumn(bar_width=14),
@@ -53,7 +57,12 @@ class RunProgress:
             self._bar.stop()
 
     def start(self, check: Check, worlds: int) -> None:
-        """A check begins."""
+        """A check begins.
+
+        Args:
+            check: It gives the bar its name.
+            worlds: How many worlds the check will open.
+        """
         if self._bar is not None:
             self._task = self._bar.add_task(check.name, total=worlds)
 
@@ -63,7 +72,11 @@ class RunProgress:
             self._bar.advance(self._task, worlds)
 
     def finish(self, outcome: Outcome) -> None:
-        """It is done."""
+        """It is done.
+
+        Args:
+            outcome: What it said, for the line that stays where there is no bar.
+        """
         if self._bar is not None and self._task is not None:
             self._bar.remove_task(self._task)
             self._task = None

@@ -87,7 +87,12 @@ def _behind_budget(result: RunResult) -> Iterator[str]:
 
 
 def print_shard(console: Console, result: RunResult) -> None:
-    """Print what one part of a divided run was; a verdict is the affair of all parts together."""
+    """Print what one part of a divided run was; a verdict is the affair of all parts together.
+
+    Args:
+        console: Where to print.
+        result: The part that ran.
+    """
     done = result.finished
     worlds = sum(outcome.examples for outcome in result.outcomes)
     clauses = {one.clause.id: one.clause for one in result.judgement.clauses}

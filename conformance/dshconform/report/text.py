@@ -4,6 +4,7 @@ import textwrap
 from typing import Final
 
 WIDTH: Final = 80
+"""The columns that a line may have."""
 
 
 def wrapped(text: str, indent: str = "", hanging: str = "") -> list[str]:
@@ -13,6 +14,9 @@ def wrapped(text: str, indent: str = "", hanging: str = "") -> list[str]:
         text: The text.
         indent: Before every line.
         hanging: Before every line but the first, besides.
+
+    Returns:
+        At least one line.
     """
     return textwrap.wrap(
         text,

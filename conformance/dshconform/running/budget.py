@@ -50,6 +50,9 @@ class Budget:
 def read_seconds(text: str) -> float:
     """Read a time: `90s`, `5m`, `1.5h`.
 
+    Args:
+        text: As the command line has it; a number without a unit counts seconds.
+
     Raises:
         ValueError: It is no such thing, with what is.
     """

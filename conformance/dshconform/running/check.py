@@ -144,7 +144,11 @@ class Check(Protocol):
         ...
 
     def worlds(self, examples: int) -> int:
-        """How many worlds it opens, for the progress bar."""
+        """How many worlds it opens, for the progress bar.
+
+        Args:
+            examples: Worlds that a machine opens.
+        """
         ...
 
     def run(self, context: RunContext, outcome: Outcome) -> None:
@@ -161,5 +165,9 @@ class Check(Protocol):
         ...
 
     def conclude(self, outcome: Outcome) -> None:
-        """Say what follows from all that was run: `run` does it itself, unless it is one part of a divided run."""
+        """Say what follows from all that was run: `run` does it itself, unless it is one part of a divided run.
+
+        Args:
+            outcome: What was run, all parts together; what follows is added to it.
+        """
         ...

@@ -64,6 +64,12 @@ class OpenGates:
     def resolve(self, value: Json) -> Json:
         """Replace every symbolic gate inside the arguments of a command.
 
+        Args:
+            value: Arguments, or a part of them.
+
+        Returns:
+            The same with the gates' own names.
+
         Raises:
             GateNotFound: A gate does not resolve.
         """
@@ -81,6 +87,9 @@ class OpenGates:
 
 def check_selectors(value: Json) -> None:
     """Check every symbolic name of a gate inside the arguments of a command.
+
+    Args:
+        value: Arguments, or a part of them.
 
     Raises:
         BadSelector: One has a member by which no gate can be named.

@@ -20,6 +20,7 @@ from dshconform.trace.pattern import MISSING, Difference, Matching, PatternError
 from dshconform.yaml_text import YamlError, read_text, read_yaml
 
 After: TypeAlias = Literal["accept", "variant", "stop"]
+"""How an example goes on at a known difference: as if it were right, from what was observed, or not at all."""
 
 
 TO_DO: Final = "TODO"
@@ -104,7 +105,11 @@ class Ledger:
         return found
 
     def stale(self, checks: Sequence[str]) -> list[Deviation]:
-        """The entries whose check was among those that ran to their end and that were never met."""
+        """The entries whose check was among those that ran to their end and that were never met.
+
+        Args:
+            checks: The names of those that ran to their end.
+        """
         return [entry for index, entry in enumerate(self.entries) if index not in self.met and entry.check in checks]
 
     def _meet(self, difference: Difference, after: After) -> Deviation | None:

@@ -44,6 +44,9 @@ def update_ledger(path: Path, result: RunResult, clauses: Mapping[str, Clause]) 
         result: The run.
         clauses: The specification, by id.
 
+    Returns:
+        What was removed and added, and what a person has to decide.
+
     Raises:
         LedgerError: The run does not tell of everything, or the file cannot be rewritten.
     """

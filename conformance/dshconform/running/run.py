@@ -30,7 +30,11 @@ class Progress(Protocol):
         ...
 
     def finish(self, outcome: Outcome) -> None:
-        """It is done."""
+        """It is done.
+
+        Args:
+            outcome: What the check said.
+        """
         ...
 
 
@@ -77,7 +81,7 @@ class RunResult:
     @property
     def complete(self) -> bool:
         """Whether every selected check that could run came to its end, and adapter and suite did as they promise."""
-        return is_complete(self.fault, taken(self.selected, self.hello, self.shard), self.outcomes)
+        return _is_complete(self.fault, taken(self.selected, self.hello, self.shard), self.outcomes)
 
 
 def run_checks(
@@ -220,7 +224,13 @@ def _rounds(machines: Sequence[Check], examples: int) -> Iterator[tuple[Check, i
 
 
 def taken(selected: Sequence[Check], hello: Hello, shard: Shard) -> list[Check]:
-    """The checks that one part of a run runs: those of its share, and of those that are divided its share of each."""
+    """The checks that one part of a run runs: those of its share, and of those that are divided its share of each.
+
+    Args:
+        selected: The checks that were selected, in order.
+        hello: What the implementation declares: what it does not declare does not run.
+        shard: The part of the run.
+    """
     able = [check for check in selected if runnable(check, hello)]
     return [check for place, check in enumerate(able) if check.divisible or shard.takes(place)]
 
@@ -240,8 +250,26 @@ def judged(
     interrupted: bool = False,
     behind_budget: bool = False,
 ) -> RunResult:
-    """Judge what was run; see `RunResult` and `judge` for the arguments."""
-    whole = is_complete(fault, taken(selected, hello, shard), outcomes) and shard.whole
+    """Judge what was run.
+
+    Args:
+        hello: What the implementation declared.
+        specification: All clauses.
+        checks: All checks that exist.
+        selected: Those that were to run.
+        outcomes: What each check said that began.
+        ledger: The known differences, with how often each was met.
+        seed: Every random choice followed from it.
+        examples: Worlds that each machine opened.
+        shard: The part of a divided run that this was.
+        fault: What the adapter did, where that ended the run.
+        interrupted: Whether the user ended the run.
+        behind_budget: Whether its time was over before it was done.
+
+    Returns:
+        The run with what follows from it.
+    """
+    whole = _is_complete(fault, taken(selected, hello, shard), outcomes) and shard.whole
     judgement = judge(
         specification=specification,
         checks=checks,
@@ -268,7 +296,7 @@ def judged(
     )
 
 
-def is_complete(fault: AdapterFault | None, checks: Sequence[Check], outcomes: Sequence[Outcome]) -> bool:
+def _is_complete(fault: AdapterFault | None, checks: Sequence[Check], outcomes: Sequence[Outcome]) -> bool:
     """Whether all of these checks came to their end, and adapter and suite did as they promise."""
     done = {outcome.check for outcome in outcomes if not outcome.cut_short}
     return fault is None and all(check.name in done for check in checks) and not _suite_faults(outcomes)

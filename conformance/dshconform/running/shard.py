@@ -23,7 +23,11 @@ class Shard:
         return self.of == 1
 
     def takes(self, index: int) -> bool:
-        """Whether this part takes what has that place, counted from 0."""
+        """Whether this part takes what has that place, counted from 0.
+
+        Args:
+            index: The place of a check among those that can run, or of a world among those of a check.
+        """
         return index % self.of == self.number - 1
 
     def share(self, begin: int, end: int) -> list[int]:
@@ -35,10 +39,14 @@ class Shard:
 
 
 WHOLE: Final = Shard()
+"""The only part of a run that is not divided."""
 
 
 def read_shard(text: str) -> Shard:
     """Read `2/4`.
+
+    Args:
+        text: The number of the part and how many there are.
 
     Raises:
         ValueError: It is no such thing, with what is.

@@ -13,6 +13,7 @@ from dshconform.trace.pattern import clauses_in
 from dshconform.trace.rows import COMPARED, ExpectedRow
 
 UNCHECKED: Final[JsonMap] = {"$any": True}
+"""A pattern that any reply matches."""
 
 
 class Strands(Protocol):

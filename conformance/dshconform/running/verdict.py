@@ -43,8 +43,11 @@ EXIT_STATUS: Final[Mapping[Verdict, int]] = {
     Verdict.NOT_CONFORMANT: 1,
     Verdict.UNKNOWN: 3,
 }
+"""What the process ends with, by verdict."""
 NOT_SELECTED: Final = "not selected"
+"""Why nothing is known of a clause whose checks were not to run."""
 CUT_SHORT: Final = "the run was cut short"
+"""Why nothing is known of a clause whose checks did not come to their end."""
 STALE_REMEDY: Final = "remove it from the ledger"
 """What to do about a listed deviation that is not met any more."""
 
@@ -57,8 +60,11 @@ class ClauseResult:
 
     clause: Clause
     status: Status
+    """What is known of it."""
     checks: tuple[str, ...]
+    """The checks that evaluated it, or that failed it where it failed."""
     reason: str | None = None
+    """Why nothing is known of it, where that is so."""
     excused: bool = False
     """Not run for a reason that leaves the verdict alone: not declared, or not selected."""
 
@@ -68,9 +74,13 @@ class Judgement:
     """What a run says of an implementation."""
 
     clauses: tuple[ClauseResult, ...]
+    """What is known of each clause."""
     verdict: Verdict
+    """What follows from them."""
     deviations: tuple[Deviation, ...]
+    """The known differences that were met and count."""
     stale: tuple[Deviation, ...]
+    """Those that were not met, though their check came to its end."""
     checks: int
     """How many checks exist, selected or not."""
 
@@ -206,23 +216,43 @@ def judge(
 
 
 def decides(difference: Difference, clauses: Mapping[str, Clause]) -> bool:
-    """Whether a difference counts against an implementation: no `should` is the first to be blamed for it."""
+    """Whether a difference counts against an implementation: no `should` is the first to be blamed for it.
+
+    Args:
+        difference: What was met.
+        clauses: The specification's clauses, by id.
+    """
     first = clauses.get(difference.clauses[0]) if difference.clauses else None
     return not difference.clauses or (first is not None and first.level is Level.MUST)
 
 
 def violates(outcome: Outcome, clauses: Mapping[str, Clause]) -> bool:
-    """Whether a check met a difference that decides the verdict."""
+    """Whether a check met a difference that decides the verdict.
+
+    Args:
+        outcome: What the check said.
+        clauses: The specification's clauses, by id.
+    """
     return any(decides(failure.difference, clauses) for failure in outcome.failures)
 
 
 def runnable(check: Check, hello: Hello) -> bool:
-    """Whether the implementation declares what a check needs."""
+    """Whether the implementation declares what a check needs.
+
+    Args:
+        check: Its profile and features have to be declared.
+        hello: What it declares.
+    """
     return undeclared(check, hello) is None
 
 
 def undeclared(check: Check, hello: Hello) -> str | None:
-    """What a check needs and the implementation does not declare, if anything."""
+    """What a check needs and the implementation does not declare, if anything.
+
+    Args:
+        check: Its profile and features have to be declared.
+        hello: What it declares.
+    """
     if check.profile not in hello.profiles:
         return f"profile {check.profile} is not declared"
     missing = [feature for feature in check.features if feature not in hello.features]

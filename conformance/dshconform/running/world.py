@@ -153,7 +153,12 @@ def new_world(link: Link, ledger: Ledger, *, show: Callable[[Exchange], None] = 
 
 
 def compared(expect: Expectation, observed: Sequence[Row]) -> list[list[Row]]:
-    """The observed rows that an expectation speaks about, apart where nothing is said of their order."""
+    """The observed rows that an expectation speaks about, apart where nothing is said of their order.
+
+    Args:
+        expect: The rows that a step demands, or how it restricts them.
+        observed: All rows of the reply.
+    """
     return [rows for _, rows in _strands((), expect, observed)]
 
 

@@ -98,7 +98,11 @@ class ScenarioCheck:
             outcome.not_run.pop(clause, None)
 
     def conclude(self, outcome: Outcome) -> None:
-        """Nothing follows."""
+        """Nothing follows.
+
+        Args:
+            outcome: Stays as it is.
+        """
 
     def _hide(self, steps: Sequence[Step], difference: Difference, entry: Deviation | None, outcome: Outcome) -> None:
         """Take in that the steps from a difference on could not be evaluated."""

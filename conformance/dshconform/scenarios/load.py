@@ -52,6 +52,12 @@ class Scenario:
     """One scenario, its shorthands expanded.
 
     Args:
+        id: The name that checks and reports call it by.
+        title: What it shows, in a sentence.
+        about: What a reader should know before; often nothing.
+        contract: The contract it belongs to.
+        profile: The profile that an implementation must declare.
+        features: The features that it must declare besides.
         worlds: The steps of each world that it is run in: one, or with a sweep one for each moment.
         opening: So many steps of each make the world and are not the file's own.
         ticks: The moments of its sweep, one for each world.
@@ -105,6 +111,10 @@ def read_scenario(text: str, source: Path | str) -> Scenario:
 
 def build_scenario(document: Json, source: Path | str) -> Scenario:
     """Make a scenario of its document.
+
+    Args:
+        document: What the file says.
+        source: The file, named in errors.
 
     Raises:
         ScenarioError: It is no scenario.

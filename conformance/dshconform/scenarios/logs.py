@@ -18,7 +18,7 @@ from typing import Final
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.scenarios.model_scripts import MacroError, call_blocks, text_of
 
-SURFACE_TYPES: Final = frozenset({"user/message", "assistant/message", "tool/result"})
+_SURFACE_TYPES: Final = frozenset({"user/message", "assistant/message", "tool/result"})
 _SURFACE: Final = {"surface": "surfaceOp", "cites": "sourceEventSeqs"}
 _OWN: Final = ("seq", "time", "ignorable")
 
@@ -59,6 +59,9 @@ def append(written: JsonMap) -> JsonMap:
 def assistant(written: JsonMap) -> JsonMap:
     """Write the message of a model out.
 
+    Args:
+        written: An object with `$assistant`, as the module describes it.
+
     Raises:
         MacroError: It has another member.
     """
@@ -74,6 +77,9 @@ def assistant(written: JsonMap) -> JsonMap:
 
 def answer(written: JsonMap) -> JsonMap:
     """Write the message of a result out.
+
+    Args:
+        written: An object with `$answer`, as the module describes it.
 
     Raises:
         MacroError: It has another member.
@@ -102,7 +108,7 @@ def _read(written: Json, own: tuple[str, ...]) -> tuple[str, dict[str, Json]]:
     for short, member in _SURFACE.items():
         if short in given:
             members[member] = given[short]
-    if kind in SURFACE_TYPES:
+    if kind in _SURFACE_TYPES:
         members.setdefault("surfaceOp", "append")
     if members.get("surfaceOp") == "none":
         del members["surfaceOp"]

@@ -23,7 +23,12 @@ __all__ = ["VALUES", "MacroError", "expand", "message", "shorten", "shown_text"]
 
 
 def message(identity: str, text: str | None = None) -> JsonMap:
-    """A user message of which the text is its id, unless given."""
+    """A user message of which the text is its id, unless given.
+
+    Args:
+        identity: Its id.
+        text: Its text; the id unless given.
+    """
     return {
         "id": identity,
         "role": "user",
@@ -34,6 +39,9 @@ def message(identity: str, text: str | None = None) -> JsonMap:
 
 def expand(value: Json) -> Json:
     """Replace every shorthand inside a value.
+
+    Returns:
+        The value as the protocol has it.
 
     Raises:
         MacroError: A shorthand has a wrong argument.
@@ -72,7 +80,11 @@ VALUES: Final[Mapping[str, Callable[[JsonMap], Json]]] = {
 
 
 def shorten(value: Json) -> Json:
-    """Write messages that a shorthand stands for as that shorthand; `expand` reads the result back."""
+    """Write messages that a shorthand stands for as that shorthand; `expand` reads the result back.
+
+    Args:
+        value: A command, or a part of one.
+    """
     if isinstance(value, Mapping):
         identity = value.get("id")
         if isinstance(identity, str) and "role" in value:
@@ -86,7 +98,11 @@ def shorten(value: Json) -> Json:
 
 
 def shown_text(written: JsonMap) -> str | None:
-    """The text of a message that has one block, a text."""
+    """The text of a message that has one block, a text.
+
+    Args:
+        written: A message as the protocol has it.
+    """
     content = written.get("content")
     block = content[0] if isinstance(content, list) and len(content) == 1 else None
     text = block.get("text") if isinstance(block, Mapping) else None

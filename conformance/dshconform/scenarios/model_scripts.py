@@ -45,6 +45,9 @@ def call_chunks(calls: Sequence[JsonMap]) -> list[JsonMap]:
 def call_blocks(written: Json) -> list[JsonMap]:
     """Read the calls of `$calls`.
 
+    Args:
+        written: The member `$calls` of a shorthand.
+
     Raises:
         MacroError: They are no list of calls.
     """
@@ -58,6 +61,9 @@ def read_scripts(written: Json) -> list[Json]:
 
     Each item is a shorthand of this module's table, or a list of actions as the protocol has them.
 
+    Args:
+        written: The member `model` of a scenario, or `"gate"` for a model that asks the suite each time.
+
     Raises:
         MacroError: An item is none of these.
     """
@@ -70,6 +76,10 @@ def read_scripts(written: Json) -> list[Json]:
 
 def text_of(where: str, value: Json) -> str:
     """Read the text that a shorthand needs.
+
+    Args:
+        where: What the text stands in, for the error.
+        value: What should be a text.
 
     Raises:
         MacroError: It is none.

@@ -16,12 +16,16 @@ from dshconform.scenarios.macros import expand
 from dshconform.scenarios.model_scripts import MacroError, read_scripts, text_of
 
 MEMBERS: Final = ("world", "tools", "model", "abort", "agents")
+"""The members of a scenario that make its world."""
 
 _OPTIONS: Final[JsonMap] = {"provider": "mock", "model": "m1"}
 
 
 def opening(document: JsonMap) -> list[Step]:
     """Answer the steps that a scenario's members stand for; none if it opens its world itself.
+
+    Args:
+        document: A scenario as its file has it.
 
     Raises:
         MacroError: A member is wrong, or needs `model` beside it.

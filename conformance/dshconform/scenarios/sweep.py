@@ -17,6 +17,9 @@ from dshconform.scenarios.model_scripts import MacroError
 def ticks_of(written: Json) -> tuple[int, ...]:
     """Read the member `sweep` of a scenario.
 
+    Args:
+        written: `{ticks: N}` for every moment up to one, or a list of moments; both count from 1.
+
     Raises:
         MacroError: It is no sweep.
     """
@@ -29,7 +32,12 @@ def ticks_of(written: Json) -> tuple[int, ...]:
 
 
 def at_tick(value: Json, tick: int) -> Json:
-    """Put a number in the place of every `{$tick: true}`."""
+    """Put a number in the place of every `{$tick: true}`.
+
+    Args:
+        value: Steps, or a part of them.
+        tick: The moment, counted from 1.
+    """
     if isinstance(value, Mapping):
         if value.keys() == {"$tick"}:
             return tick

@@ -23,20 +23,21 @@ from dshconform.spec.parse import Page
 from dshconform.spec.specification import duplicate_ids, read_pages
 
 Rule: TypeAlias = Callable[[Sequence[Page]], Iterable[Problem]]
+"""Finds what is wrong with pages, all of which it gets at once."""
 
-INDEX: Final = "index.md"
+_INDEX: Final = "index.md"
 _BASIS: Final = re.compile(r"(seed\+rc\.8|seed|rc\.8|ruling R-\d{2})(?=$|[;,]? )")
 _RAW_HTML: Final = re.compile(r"</?[A-Za-z][^<>]*>")
 _CITING_SUFFIXES: Final = frozenset({".py", ".md", ".yaml", ".yml", ".json", ".mjs", ".toml"})
 
 
-def form(pages: Sequence[Page]) -> Iterator[Problem]:
+def _form(pages: Sequence[Page]) -> Iterator[Problem]:
     """Every clause, ruling and retired number is well-formed: one level, one profile, a text, three bullets."""
     for page in pages:
         yield from page.problems
 
 
-def one_title(pages: Sequence[Page]) -> Iterator[Problem]:
+def _one_title(pages: Sequence[Page]) -> Iterator[Problem]:
     """Every page has exactly one heading of level one, and it comes first."""
     for page in pages:
         headings = [(line, text) for line, text in page.prose if re.match(r"#{1,6}\s", text)]
@@ -46,7 +47,7 @@ def one_title(pages: Sequence[Page]) -> Iterator[Problem]:
             yield Problem(page=page.name, line=titles[-1] if titles else 1, rule="title", message=message)
 
 
-def ascending_groups(pages: Sequence[Page]) -> Iterator[Problem]:
+def _ascending_groups(pages: Sequence[Page]) -> Iterator[Problem]:
     """The clauses of a group stand on one page, their numbers ascending."""
     last: dict[str, tuple[str, str]] = {}
     for page in pages:
@@ -62,7 +63,7 @@ def ascending_groups(pages: Sequence[Page]) -> Iterator[Problem]:
                 yield Problem(page=page.name, line=line, rule="group", message=message)
 
 
-def known_references(pages: Sequence[Page]) -> Iterator[Problem]:
+def _known_references(pages: Sequence[Page]) -> Iterator[Problem]:
     """Every clause that is mentioned exists; a retired one is mentioned only where it is retired."""
     clauses = {name for page in pages for name, _ in page.declared}
     retired = {entry.id: entry for page in pages for entry in page.retired}
@@ -76,7 +77,7 @@ def known_references(pages: Sequence[Page]) -> Iterator[Problem]:
                 yield Problem(page=page.name, line=line, rule="reference", message=f"clause {name} {why}")
 
 
-def known_groups(pages: Sequence[Page]) -> Iterator[Problem]:
+def _known_groups(pages: Sequence[Page]) -> Iterator[Problem]:
     """A word `AREA-TOPIC` whose area exists names a group that exists."""
     groups = {name.rpartition("-")[0] for page in pages for name, _ in page.declared}
     groups |= {entry.id.rpartition("-")[0] for page in pages for entry in page.retired}
@@ -88,7 +89,7 @@ def known_groups(pages: Sequence[Page]) -> Iterator[Problem]:
                     yield Problem(page=page.name, line=line, rule="reference", message=f"group {word} does not exist")
 
 
-def basis_form(pages: Sequence[Page]) -> Iterator[Problem]:
+def _basis_form(pages: Sequence[Page]) -> Iterator[Problem]:
     """A basis begins with `seed`, `rc.8`, `seed+rc.8` or `ruling R-NN`; a remark may follow."""
     for page in pages:
         for clause in page.clauses:
@@ -97,7 +98,7 @@ def basis_form(pages: Sequence[Page]) -> Iterator[Problem]:
                 yield Problem(page=page.name, line=clause.line, rule="basis", message=message)
 
 
-def known_rulings(pages: Sequence[Page]) -> Iterator[Problem]:
+def _known_rulings(pages: Sequence[Page]) -> Iterator[Problem]:
     """Every ruling that is mentioned exists, and every ruling is the basis of a clause."""
     rulings = {ruling.id: ruling for page in pages for ruling in page.rulings}
     for page in pages:
@@ -112,7 +113,7 @@ def known_rulings(pages: Sequence[Page]) -> Iterator[Problem]:
             yield Problem(page=ruling.page, line=ruling.line, rule="ruling", message=message)
 
 
-def reference_in_process(pages: Sequence[Page]) -> Iterator[Problem]:
+def _reference_in_process(pages: Sequence[Page]) -> Iterator[Problem]:
     """A clause of profile `reference` is checked in process, and says so."""
     for page in pages:
         for clause in page.clauses:
@@ -124,7 +125,7 @@ def reference_in_process(pages: Sequence[Page]) -> Iterator[Problem]:
                 yield Problem(page=page.name, line=clause.line, rule="in-process", message=message)
 
 
-def no_raw_html(pages: Sequence[Page]) -> Iterator[Problem]:
+def _no_raw_html(pages: Sequence[Page]) -> Iterator[Problem]:
     """A placeholder in angle brackets stands in a code span, as Markdown would swallow it otherwise."""
     for page in pages:
         for line, text in page.prose:
@@ -133,33 +134,36 @@ def no_raw_html(pages: Sequence[Page]) -> Iterator[Problem]:
                 yield Problem(page=page.name, line=line, rule="html", message=message)
 
 
-def index_complete(pages: Sequence[Page]) -> Iterator[Problem]:
+def _index_complete(pages: Sequence[Page]) -> Iterator[Problem]:
     """The index links every page, and no page that does not exist."""
-    index = next((page for page in pages if page.name == INDEX), None)
+    index = next((page for page in pages if page.name == _INDEX), None)
     if index is None:
-        yield Problem(page=INDEX, line=1, rule="index", message="there is no index page; add one that links every page")
+        yield Problem(
+            page=_INDEX, line=1, rule="index", message="there is no index page; add one that links every page"
+        )
         return
     linked = {name: line for line, text in index.prose for name in re.findall(r"\]\(([\w-]+\.md)(?:#[\w-]+)?\)", text)}
-    names = {page.name for page in pages} - {INDEX}
+    names = {page.name for page in pages} - {_INDEX}
     for name in sorted(names - linked.keys()):
-        yield Problem(page=INDEX, line=1, rule="index", message=f"{name} is not linked from the index")
+        yield Problem(page=_INDEX, line=1, rule="index", message=f"{name} is not linked from the index")
     for name in sorted(linked.keys() - names):
-        yield Problem(page=INDEX, line=linked[name], rule="index", message=f"{name} is linked but does not exist")
+        yield Problem(page=_INDEX, line=linked[name], rule="index", message=f"{name} is linked but does not exist")
 
 
 RULES: Final[tuple[Rule, ...]] = (
-    form,
+    _form,
     duplicate_ids,
-    one_title,
-    ascending_groups,
-    known_references,
-    known_groups,
-    basis_form,
-    known_rulings,
-    reference_in_process,
-    no_raw_html,
-    index_complete,
+    _one_title,
+    _ascending_groups,
+    _known_references,
+    _known_groups,
+    _basis_form,
+    _known_rulings,
+    _reference_in_process,
+    _no_raw_html,
+    _index_complete,
 )
+"""All rules about pages, in the order in which their problems are told."""
 
 
 def lint_pages(pages: Sequence[Page]) -> list[Problem]:
@@ -225,7 +229,12 @@ def find_citing_files(paths: Iterable[Path], root: Path) -> Iterator[Path]:
     "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The directory of the pages."
 )
 def main(paths: Sequence[Path], root: Path | None) -> None:
-    """Print every problem and end with status 1 if there is one."""
+    """Print every problem and end with status 1 if there is one.
+
+    Args:
+        paths: Files, or directories of them, whose citations are looked up.
+        root: The pages, those that the package carries unless given.
+    """
     home = (spec_root() if root is None else root).resolve()
     pages = read_pages(home)
     problems = lint_pages(pages) + lint_citations(pages, find_citing_files(paths, home))

@@ -22,12 +22,12 @@ from dshconform.spec.clause import Clause, Level, Problem, Profile, Retired, Rul
 from dshconform.spec.markdown import split_row
 from dshconform.spec.mentions import mentioned_ids
 
-CLAUSE_HEADING: Final = re.compile(
+_CLAUSE_HEADING: Final = re.compile(
     r"### (?P<id>[A-Z][A-Z0-9]*-[A-Z][A-Z0-9]*-\d{2}) · (?P<level>\S+) · (?P<profile>\S+)"
 )
-RETIRED_HEADER: Final = ("retired", "now")
-RULINGS_HEADER: Final = ("id", "question", "ruling", "clauses touched")
-BULLETS: Final = ("observe", "violation", "basis")
+_RETIRED_HEADER: Final = ("retired", "now")
+_RULINGS_HEADER: Final = ("id", "question", "ruling", "clauses touched")
+_BULLETS: Final = ("observe", "violation", "basis")
 
 _HEADING: Final = re.compile(r"(?P<marks>#{1,6})\s*(?P<title>.*?)\s*")
 _MEANT_AS_CLAUSE: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*-[A-Za-z][A-Za-z0-9]*-\d+\b|.*\s·\s*(?:must|should|may)\b")
@@ -84,7 +84,7 @@ def parse_page(name: str, text: str) -> Page:
         if _MEANT_AS_CLAUSE.match(heading["title"]) is None:
             section = heading["title"]
             continue
-        if (named := CLAUSE_HEADING.match(lines[number - 1])) is not None:
+        if (named := _CLAUSE_HEADING.match(lines[number - 1])) is not None:
             declared.append((named["id"], number))
         try:
             # All lines up to the next heading, so that a code block inside a clause is seen as foreign to it.
@@ -123,7 +123,7 @@ def _outside_fences(page: str, lines: Sequence[str], problems: list[Problem]) ->
 
 
 def _clause(page: str, section: str, line: int, block: Sequence[str]) -> Clause:
-    heading = CLAUSE_HEADING.fullmatch(block[0])
+    heading = _CLAUSE_HEADING.fullmatch(block[0])
     if heading is None:
         raise _Malformed("heading", f"{block[0]!r} is no clause heading; write `### AREA-TOPIC-NN · level · profile`")
     clause_id, level, profile = heading["id"], heading["level"], heading["profile"]
@@ -163,8 +163,8 @@ def _body(clause_id: str, body: Sequence[str]) -> tuple[str, dict[str, str]]:
         else:
             raise _Malformed("bullets", f"{clause_id}: the line {line!r} belongs to none of its bullets")
     names = tuple(name for name, _ in bullets)
-    if names != BULLETS:
-        wanted, found = ", ".join(BULLETS), ", ".join(names) or "none"
+    if names != _BULLETS:
+        wanted, found = ", ".join(_BULLETS), ", ".join(names) or "none"
         raise _Malformed("bullets", f"{clause_id} needs the bullets {wanted}, once each, in this order; found: {found}")
     for name, content in bullets:
         if not content:
@@ -173,8 +173,8 @@ def _body(clause_id: str, body: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def _rulings(page: str, prose: Sequence[tuple[int, str]], problems: list[Problem]) -> Iterator[Ruling]:
-    for line, cells in _table(prose, RULINGS_HEADER):
-        if len(cells) != len(RULINGS_HEADER) or re.fullmatch(r"R-\d{2}", cells[0]) is None:
+    for line, cells in _table(prose, _RULINGS_HEADER):
+        if len(cells) != len(_RULINGS_HEADER) or re.fullmatch(r"R-\d{2}", cells[0]) is None:
             message = f"{' | '.join(cells)!r} is no ruling; write `| R-NN | question | ruling | clauses touched |`"
             problems.append(Problem(page=page, line=line, rule="ruling", message=message))
             continue
@@ -182,9 +182,9 @@ def _rulings(page: str, prose: Sequence[tuple[int, str]], problems: list[Problem
 
 
 def _retired(page: str, prose: Sequence[tuple[int, str]], problems: list[Problem]) -> Iterator[Retired]:
-    for line, cells in _table(prose, RETIRED_HEADER):
+    for line, cells in _table(prose, _RETIRED_HEADER):
         ids = tuple(mentioned_ids(cells[0]))
-        if len(cells) != len(RETIRED_HEADER) or not ids or not cells[1]:
+        if len(cells) != len(_RETIRED_HEADER) or not ids or not cells[1]:
             message = f"{' | '.join(cells)!r} retires nothing; write `| AREA-TOPIC-NN | where the fact stands now |`"
             problems.append(Problem(page=page, line=line, rule="retired", message=message))
             continue

@@ -98,12 +98,18 @@ NO_ROWS: Final = Alignment()
 def align(
     expected: Sequence[ExpectedRow], observed: Sequence[Row], tolerate: Callable[[Difference], bool]
 ) -> Alignment:
-    """Put rows beside each other as `compare_rows` matches them."""
+    """Put rows beside each other as `compare_rows` matches them.
+
+    Args:
+        expected: The rows that are demanded, in order.
+        observed: All rows that there are, in order.
+        tolerate: Says of a difference whether a ledger accepts it.
+    """
     pairs: list[tuple[str, str]] = []
     first: int | None = None
     matching = Matching(tolerate)
     for wanted, row in _paired(expected, observed):
-        left = MISSING if wanted is None else expected_line(wanted)
+        left = MISSING if wanted is None else _expected_line(wanted)
         shown = row if row is None or wanted is None else _projected(row, wanted.pattern, always=_OUTCOME)
         right = MISSING if shown is None else row_line(shown)
         alike = (
@@ -148,7 +154,7 @@ def _projected(value: JsonMap, pattern: Json, *, always: frozenset[str] = frozen
     return kept
 
 
-def expected_line(wanted: ExpectedRow) -> str:
+def _expected_line(wanted: ExpectedRow) -> str:
     """Write an expected row as one line, without its annotations."""
     pattern = plain(wanted.pattern)
     assert isinstance(pattern, dict)
@@ -169,7 +175,7 @@ def _missing(wanted: ExpectedRow, instead: Row | None, clauses: tuple[str, ...])
     if instead is not None:
         sentence += f": {row_title(instead)} stands in its place"
     observed = MISSING if instead is None else row_line(instead)
-    return Difference(clauses, wanted.title, MISSING, (), expected_line(wanted), observed, sentence)
+    return Difference(clauses, wanted.title, MISSING, (), _expected_line(wanted), observed, sentence)
 
 
 def _unexpected(row: Row, clauses: tuple[str, ...], sentence: str) -> Difference:

@@ -28,7 +28,11 @@ class SettlingFold(ABC):
 
     @abstractmethod
     def settled(self, matching: Matching) -> Difference | None:
-        """Answer what is still owed."""
+        """Answer what is still owed.
+
+        Args:
+            matching: Counts what was held against the trace.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +67,29 @@ def event_of(row: Row) -> JsonMap:
 
 
 def members_of(value: Json) -> JsonMap:
-    """An object, or one without members in place of anything else."""
+    """An object, or one without members in place of anything else.
+
+    Args:
+        value: What should be an object.
+    """
     return value if isinstance(value, _OBJECT) else _EMPTY
 
 
 def items_of(value: Json) -> list[Json]:
-    """A list, or an empty one in place of anything else."""
+    """A list, or an empty one in place of anything else.
+
+    Args:
+        value: What should be a list.
+    """
     return list(value) if isinstance(value, list | tuple) else []
 
 
 def whole_number(value: Json) -> int | None:
-    """An integer, or nothing in place of anything else."""
+    """An integer, or nothing in place of anything else.
+
+    Args:
+        value: What should be an integer; a boolean is none.
+    """
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

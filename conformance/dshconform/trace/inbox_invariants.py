@@ -10,6 +10,7 @@ from dshconform.trace.fold import Invariant, Place, SettlingFold, event_of, item
 from dshconform.trace.pattern import MISSING, Difference, Matching
 
 Lists: TypeAlias = dict[str, list[Json]]
+"""The messages of both lists of an inbox, by the name of the list."""
 
 _SHOWN: Final[Mapping[str, str]] = {"next-turn": "nextTurn", "next-step": "nextStep"}
 _ALWAYS: Final = frozenset({"target", "start", "inserted"})

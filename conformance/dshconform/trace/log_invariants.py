@@ -10,6 +10,7 @@ from dshconform.trace.fold import Invariant, Place, event_of, items_of, members_
 from dshconform.trace.pattern import Difference, Matching
 
 SURFACE_TYPES: Final = frozenset({"user/message", "assistant/message", "tool/result"})
+"""The events that stand on the surface."""
 _NEEDED: Final = frozenset({"type", "seq", "time", "data"})
 _KNOWN: Final = _NEEDED | {"sourceEventSeqs", "surfaceOp", "ignorable"}
 _ENDINGS: Final = frozenset({"completed", "max-tokens", "blocked", "aborted", "error"})

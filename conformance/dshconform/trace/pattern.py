@@ -26,6 +26,7 @@ from dshconform.protocol.values import NOTATIONS
 from dshconform.trace.fits import SPECIAL, fits
 
 Path: TypeAlias = tuple[str | int, ...]
+"""The members and places that lead to a value in a pattern, from an annotated place on."""
 
 
 class _Nothing(str):
@@ -55,12 +56,14 @@ class Difference:
     """
 
     clauses: tuple[str, ...]
+    """Those that demand what was not found."""
     at: str
     found: Json
     path: Path
     expected: Json
     observed: Json
     sentence: str
+    """What they demand, in words."""
 
 
 def _never(_: Difference) -> bool:
@@ -127,7 +130,13 @@ class Matching:
         return self._blame(pattern, value, clauses, (), at)
 
     def fits(self, pattern: Json, value: Json, clauses: tuple[str, ...]) -> bool:
-        """Whether `value` matches, in which case it is counted; when false, nothing has happened."""
+        """Whether `value` matches, in which case it is counted; when false, nothing has happened.
+
+        Args:
+            pattern: What is demanded.
+            value: What is there.
+            clauses: Those that demand it; they count as evaluated when it fits.
+        """
         held: list[Json] = []
         names = len(self.bound)
         if fits(pattern, value, self.bound, held):
@@ -312,7 +321,11 @@ def _check_special(special: str, pattern: JsonMap, *, member: bool) -> None:
 
 
 def is_absent(wanted: Json) -> bool:
-    """Whether a member's pattern says that the member is missing, annotated or not."""
+    """Whether a member's pattern says that the member is missing, annotated or not.
+
+    Args:
+        wanted: The pattern of one member.
+    """
     if not isinstance(wanted, dict):
         return False
     if "$by" in wanted:
@@ -322,6 +335,9 @@ def is_absent(wanted: Json) -> bool:
 
 def clause_list(argument: Json) -> tuple[str, ...]:
     """Read the clauses of an annotation: one id or a list of ids.
+
+    Args:
+        argument: What stands beside `$by`.
 
     Raises:
         PatternError: It is neither.

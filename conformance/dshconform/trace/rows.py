@@ -56,6 +56,7 @@ class ExpectedRow:
     """One row that must be observed, and the clauses that demand it."""
 
     pattern: JsonMap
+    """What the row has to match."""
     clauses: tuple[str, ...] = ()
 
     @property
@@ -102,7 +103,11 @@ def read_row(written: JsonMap) -> ExpectedRow:
 
 
 def read_rows(written: Iterable[JsonMap]) -> tuple[ExpectedRow, ...]:
-    """Read a list of expected rows."""
+    """Read a list of expected rows.
+
+    Args:
+        written: The rows as a scenario has them.
+    """
     return tuple(read_row(row) for row in written)
 
 
@@ -168,7 +173,11 @@ def row_line(row: JsonMap) -> str:
 
 
 def compact(value: Json) -> str:
-    """Write JSON on one line, without quotes where a word needs none; messages shrink to their id and text."""
+    """Write JSON on one line, without quotes where a word needs none; messages shrink to their id and text.
+
+    Args:
+        value: A part of a row, or a pattern.
+    """
     if isinstance(value, Mapping):
         message = _message(value)
         if message is not None:

@@ -190,7 +190,7 @@ def perform(
         if keep is not None and not operation.silent:  # an answer to a gate answers nothing itself
             world.names.kept[keep] = value
         return _finish(world, op, place, Returned(value), silent=operation.silent)
-    following = follow(world, value, task, keep, quiet=awaited)  # what begins inside the call stands before its return
+    following = _follow(world, value, task, keep, quiet=awaited)  # what begins inside the call stands before its return
     performed = _finish(world, op, place, Returned(value.result), silent=awaited and task is None)
     return Performed(performed.outcome, performed.shown, following)
 
@@ -219,7 +219,7 @@ def show_outcome(world: World, outcome: Outcome, member: str = "result") -> dict
     return Shown({member: world.show(outcome.value)})
 
 
-def follow(world: World, started: Started, task: str | None, keep: str | None, *, quiet: bool) -> Following:
+def _follow(world: World, started: Started, task: str | None, keep: str | None, *, quiet: bool) -> Following:
     """Have a continuation tell how an awaitable settles.
 
     Args:

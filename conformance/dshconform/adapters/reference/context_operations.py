@@ -18,7 +18,7 @@ from dshcore.scope import bind_scope_parent, scope_chain_of, scope_of, scope_par
 # --- owners ----------------------------------------------------------------------------------------------------------
 
 
-def owner_open(world: World, args: Arguments) -> None:
+def _owner_open(world: World, args: Arguments) -> None:
     """Mount a plugin."""
     owners = _owners(world)
     name, known = args.text("owner"), args.text_or("plugin", "")
@@ -42,24 +42,24 @@ def _plugin(owners: Owners, args: Arguments, owner: str) -> Plugin[object]:
     return Plugin(body, name=str(called) or None, requires=requires)
 
 
-def owner_close(world: World, args: Arguments) -> object:
+def _owner_close(world: World, args: Arguments) -> object:
     """Dispose of an owner."""
-    return disposed(_owners(world).context(args.text("owner")).fiber.dispose())
+    return _disposed(_owners(world).context(args.text("owner")).fiber.dispose())
 
 
-def owner_state(world: World, args: Arguments) -> dict[str, object]:
+def _owner_state(world: World, args: Arguments) -> dict[str, object]:
     """Read how an owner stands."""
     fiber = _owners(world).context(args.text("owner")).fiber
     state: dict[str, object] = {"id": fiber.id, "state": fiber.state.value, "name": fiber.name}
     return state if fiber.error is None else {**state, "error": fiber.error}
 
 
-def owner_wait(world: World, args: Arguments) -> Started:
+def _owner_wait(world: World, args: Arguments) -> Started:
     """Wait until an owner is at rest."""
     return Started(_owners(world).context(args.text("owner")).fiber.wait())
 
 
-def owner_restart(world: World, args: Arguments) -> Started:
+def _owner_restart(world: World, args: Arguments) -> Started:
     """Undo an owner and have it load anew."""
     try:
         return Started(_owners(world).context(args.text("owner")).fiber.restart())
@@ -70,7 +70,7 @@ def owner_restart(world: World, args: Arguments) -> Started:
 # --- scopes ----------------------------------------------------------------------------------------------------------
 
 
-def scope_open(world: World, args: Arguments) -> None:
+def _scope_open(world: World, args: Arguments) -> None:
     """Make a scope."""
     name = args.text("scope")
     key, parent = (_key(world, args, member) if member in args else None for member in ("key", "parent"))
@@ -78,7 +78,7 @@ def scope_open(world: World, args: Arguments) -> None:
     owners.open_scope(name, _context(world, args), owners.scope_key(name) if key is None else key, parent)
 
 
-def scope_close(world: World, args: Arguments) -> Started:
+def _scope_close(world: World, args: Arguments) -> Started:
     """End a scope, or join its end."""
     scope = _owners(world).scope(args.text("scope"))
     if scope is None:
@@ -86,13 +86,13 @@ def scope_close(world: World, args: Arguments) -> Started:
     return Started(scope.dispose())
 
 
-def scope_bind(world: World, args: Arguments) -> None:
+def _scope_bind(world: World, args: Arguments) -> None:
     """Give a key a parent."""
     binding = bind_scope_parent(_key(world, args, "key"), _key(world, args, "parent"))
     _owners(world).bindings[args.text("as")] = binding
 
 
-def scope_rebind(world: World, args: Arguments) -> None:
+def _scope_rebind(world: World, args: Arguments) -> None:
     """Give it another one."""
     binding = _owners(world).bindings.get(args.text("of"))
     if binding is None:
@@ -100,41 +100,41 @@ def scope_rebind(world: World, args: Arguments) -> None:
     binding.rebind(_key(world, args, "parent"))
 
 
-def scope_tag(world: World, args: Arguments) -> Json:
+def _scope_tag(world: World, args: Arguments) -> Json:
     """Read the tag of a context."""
     return _shown_key(world, scope_of(_context(world, args)))
 
 
-def scope_parent(world: World, args: Arguments) -> Json:
+def _scope_parent(world: World, args: Arguments) -> Json:
     """Read the parent of a key."""
     return _shown_key(world, scope_parent_of(_key(world, args, "key")))
 
 
-def scope_chain(world: World, args: Arguments) -> list[Json]:
+def _scope_chain(world: World, args: Arguments) -> list[Json]:
     """Read a key with its ancestors."""
     return [_shown_key(world, key) for key in scope_chain_of(_key(world, args, "key"))]
 
 
 OWNER_OPERATIONS: Final[Mapping[str, Operation]] = {
-    "owner.open": Operation(owner_open, ("owner",), ("requires", "plugin", "name", "body", "config", "in")),
-    "owner.close": Operation(owner_close, ("owner",), ("task",)),
-    "owner.state": Operation(owner_state, ("owner",)),
-    "owner.wait": Operation(owner_wait, ("task", "owner")),
-    "owner.restart": Operation(owner_restart, ("task", "owner")),
-    "scope.open": Operation(scope_open, ("scope",), ("key", "parent", "in")),
-    "scope.close": Operation(scope_close, ("task", "scope")),
-    "scope.bind": Operation(scope_bind, ("as", "key", "parent")),
-    "scope.rebind": Operation(scope_rebind, ("of", "parent")),
-    "scope.of": Operation(scope_tag, (), ("in",)),
-    "scope.parent": Operation(scope_parent, ("key",)),
-    "scope.chain": Operation(scope_chain, ("key",)),
+    "owner.open": Operation(_owner_open, ("owner",), ("requires", "plugin", "name", "body", "config", "in")),
+    "owner.close": Operation(_owner_close, ("owner",), ("task",)),
+    "owner.state": Operation(_owner_state, ("owner",)),
+    "owner.wait": Operation(_owner_wait, ("task", "owner")),
+    "owner.restart": Operation(_owner_restart, ("task", "owner")),
+    "scope.open": Operation(_scope_open, ("scope",), ("key", "parent", "in")),
+    "scope.close": Operation(_scope_close, ("task", "scope")),
+    "scope.bind": Operation(_scope_bind, ("as", "key", "parent")),
+    "scope.rebind": Operation(_scope_rebind, ("of", "parent")),
+    "scope.of": Operation(_scope_tag, (), ("in",)),
+    "scope.parent": Operation(_scope_parent, ("key",)),
+    "scope.chain": Operation(_scope_chain, ("key",)),
 }
 """The operations of every profile beyond the core."""
 
 # --- contexts --------------------------------------------------------------------------------------------------------
 
 
-def effect(world: World, args: Arguments) -> Started | None:
+def _effect(world: World, args: Arguments) -> Started | None:
     """Register a cleanup, or an effect whose body says what undoes it."""
     name, context = args.text("as"), _context(world, args)
     if "body" not in args:
@@ -151,7 +151,7 @@ def effect(world: World, args: Arguments) -> Started | None:
     return Started(disposer) if "task" in args else None
 
 
-def derive(world: World, args: Arguments) -> None:
+def _derive(world: World, args: Arguments) -> None:
     """Make a context of the same owner, with values."""
     owners, context, values = _owners(world), _context(world, args), args.members("values")
     if not values:
@@ -161,7 +161,7 @@ def derive(world: World, args: Arguments) -> None:
     owners.name_context(args.text("context"), context)
 
 
-def isolate(world: World, args: Arguments) -> None:
+def _isolate(world: World, args: Arguments) -> None:
     """Make a context with a realm of its own for one key."""
     owners = _owners(world)
     label = cast("Any", owners.label(args.text("label"))) if "label" in args else None
@@ -169,30 +169,30 @@ def isolate(world: World, args: Arguments) -> None:
     owners.name_context(args.text("context"), isolated)
 
 
-def provide(world: World, args: Arguments) -> None:
+def _provide(world: World, args: Arguments) -> None:
     """Provide a service."""
     disposer = _context(world, args).provide(_service_key(world, args), args.raw("value"))
     world.names.disposers[args.text("as")] = disposer
 
 
-def accessor(world: World, args: Arguments) -> None:
+def _accessor(world: World, args: Arguments) -> None:
     """Declare an accessor that answers a value."""
     value = args.raw("value")
     disposer = _context(world, args).accessor(_service_key(world, args), lambda _: value)
     world.names.disposers[args.text("as")] = disposer
 
 
-def get(world: World, args: Arguments) -> object:
+def _get(world: World, args: Arguments) -> object:
     """Make the optional lookup."""
     return _context(world, args).get(_service_key(world, args))
 
 
-def read(world: World, args: Arguments) -> object:
+def _read(world: World, args: Arguments) -> object:
     """Make the required read."""
     return _context(world, args).read(_service_key(world, args))
 
 
-def assert_active(world: World, args: Arguments) -> None:
+def _assert_active(world: World, args: Arguments) -> None:
     """Check that the owner of a context has not been disposed of."""
     _context(world, args).assert_active()
 
@@ -200,7 +200,7 @@ def assert_active(world: World, args: Arguments) -> None:
 # --- dispatches ------------------------------------------------------------------------------------------------------
 
 
-def target_new(world: World, args: Arguments) -> None:
+def _target_new(world: World, args: Arguments) -> None:
     """Make a receiver, or a carrier."""
     owners = _owners(world)
     if "base" in args:
@@ -213,7 +213,7 @@ def target_new(world: World, args: Arguments) -> None:
         owners.name_target(args.text("target"), scope_target(base, key))
 
 
-def dispatch(world: World, args: Arguments) -> object:
+def _dispatch(world: World, args: Arguments) -> object:
     """Dispatch an event of the suite's own."""
     owners = _owners(world)
     key = cast("Any", owners.event(args.text("event")).key)
@@ -239,7 +239,7 @@ def dispatch(world: World, args: Arguments) -> object:
     raise args.wrong("mode", "must be a mode of dispatch")
 
 
-def observe(world: World, args: Arguments) -> None:
+def _observe(world: World, args: Arguments) -> None:
     """Register what is told of every dispatch."""
     function = function_of(args, "fn")
 
@@ -256,7 +256,7 @@ def observe(world: World, args: Arguments) -> None:
 # --- services --------------------------------------------------------------------------------------------------------
 
 
-def service_open(world: World, args: Arguments) -> None:
+def _service_open(world: World, args: Arguments) -> None:
     """Mount a plugin with a layered service."""
     owners = _owners(world)
     name, key = args.text("service"), _service_key(world, args)
@@ -270,14 +270,14 @@ def service_open(world: World, args: Arguments) -> None:
     owners.mount(name, lambda: context.mount(plugin))
 
 
-def service_add(world: World, args: Arguments) -> None:
+def _service_add(world: World, args: Arguments) -> None:
     """File a name with a service, for whoever asks."""
     context = _context(world, args)
     service: LayeredService = context[_service_key(world, args)]
     world.names.disposers[args.text("as")] = service.add(context, args.text("name"))
 
 
-def service_view(world: World, args: Arguments) -> list[str]:
+def _service_view(world: World, args: Arguments) -> list[str]:
     """Read the names that a scope sees."""
     layers = _owners(world).service(args.text("service")).layers
     scope = _key(world, args, "scope") if "scope" in args else None
@@ -285,20 +285,20 @@ def service_view(world: World, args: Arguments) -> list[str]:
 
 
 CONTEXT_OPERATIONS: Final[Mapping[str, Operation]] = {
-    "effect": Operation(effect, ("as",), ("undo", "body", "async", "task", "in")),
-    "ctx.derive": Operation(derive, ("context",), ("values", "in")),
-    "ctx.isolate": Operation(isolate, ("context", "key"), ("label", "in")),
-    "ctx.provide": Operation(provide, ("as", "key", "value"), ("in",)),
-    "ctx.accessor": Operation(accessor, ("as", "key", "value"), ("in",)),
-    "ctx.get": Operation(get, ("key",), ("in",)),
-    "ctx.read": Operation(read, ("key",), ("in",)),
-    "ctx.assertActive": Operation(assert_active, (), ("in",)),
-    "target.new": Operation(target_new, ("target",), ("filter", "base", "key")),
-    "dispatch": Operation(dispatch, ("mode", "event"), ("args", "to", "default", "task", "in")),
-    "observe": Operation(observe, ("as", "fn"), ("in",)),
-    "service.open": Operation(service_open, ("service", "key"), ("forwards", "in")),
-    "service.add": Operation(service_add, ("key", "as", "name"), ("in",)),
-    "service.view": Operation(service_view, ("service",), ("scope",)),
+    "effect": Operation(_effect, ("as",), ("undo", "body", "async", "task", "in")),
+    "ctx.derive": Operation(_derive, ("context",), ("values", "in")),
+    "ctx.isolate": Operation(_isolate, ("context", "key"), ("label", "in")),
+    "ctx.provide": Operation(_provide, ("as", "key", "value"), ("in",)),
+    "ctx.accessor": Operation(_accessor, ("as", "key", "value"), ("in",)),
+    "ctx.get": Operation(_get, ("key",), ("in",)),
+    "ctx.read": Operation(_read, ("key",), ("in",)),
+    "ctx.assertActive": Operation(_assert_active, (), ("in",)),
+    "target.new": Operation(_target_new, ("target",), ("filter", "base", "key")),
+    "dispatch": Operation(_dispatch, ("mode", "event"), ("args", "to", "default", "task", "in")),
+    "observe": Operation(_observe, ("as", "fn"), ("in",)),
+    "service.open": Operation(_service_open, ("service", "key"), ("forwards", "in")),
+    "service.add": Operation(_service_add, ("key", "as", "name"), ("in",)),
+    "service.view": Operation(_service_view, ("service",), ("scope",)),
 }
 """The operations of the profile `context`, and `effect`, which it extends."""
 
@@ -306,7 +306,7 @@ CONTEXT_OPERATIONS: Final[Mapping[str, Operation]] = {
 # --- reading arguments -----------------------------------------------------------------------------------------------
 
 
-def disposed(answer: Awaitable[object] | None) -> object:
+def _disposed(answer: Awaitable[object] | None) -> object:
     """What a disposer answers: an awaitable that a task may follow, or nothing."""
     return "nothing" if answer is None else Started(answer, "awaitable")
 

@@ -22,7 +22,7 @@ from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import JsonMap
 
 
-def burst(world: World, args: Arguments) -> list[JsonMap]:
+def _burst(world: World, args: Arguments) -> list[JsonMap]:
     """Call commands in one uninterrupted stretch, whatever becomes of each."""
     outcomes: list[JsonMap] = []
     for index, command in enumerate(read_commands(args.items("do"), "burst")):
@@ -38,7 +38,7 @@ def burst(world: World, args: Arguments) -> list[JsonMap]:
     return outcomes
 
 
-def run(world: World, args: Arguments) -> Started:
+def _run(world: World, args: Arguments) -> Started:
     """Call an asynchronous function that nobody waits for."""
     function = SuiteFunction(world, args.text("task"), {"do": args.items("do")})
     try:
@@ -49,8 +49,8 @@ def run(world: World, args: Arguments) -> Started:
 
 
 TABLE: Final[Mapping[str, Operation]] = {
-    "burst": Operation(burst, ("do",)),
-    "run": Operation(run, ("task", "do")),
+    "burst": Operation(_burst, ("do",)),
+    "run": Operation(_run, ("task", "do")),
     **CORE,
     **LIFECYCLE,
     **SESSION,

@@ -16,25 +16,25 @@ from dshconform.adapters.reference.world import World
 from dshconform.protocol.json_value import JsonMap
 
 
-def resolve(world: World, args: Arguments) -> None:
+def _resolve(world: World, args: Arguments) -> None:
     """End the call with a value, or with nothing."""
     gate = _call_gate(world, args)
     gate.call.end(actions.answer(gate.call, args.values, _scope(world, gate)))
 
 
-def reject(world: World, args: Arguments) -> None:
+def _reject(world: World, args: Arguments) -> None:
     """End the call with an error."""
     gate = _call_gate(world, args)
     gate.call.end(Fail(actions.error(gate.call, args.values, _scope(world, gate))))
 
 
-def call_next(world: World, args: Arguments) -> None:
+def _call_next(world: World, args: Arguments) -> None:
     """Call the `next()` of the call."""
     gate = _call_gate(world, args)
     gate.context.copy().run(actions.call_next, gate.call, args.values)
 
 
-def do(world: World, args: Arguments) -> list[JsonMap]:
+def _do(world: World, args: Arguments) -> list[JsonMap]:
     """Run actions inside the waiting call."""
     gate = _gate(world, args)
     script = read_script(args.items("do"), "gate.do")
@@ -54,32 +54,32 @@ def do(world: World, args: Arguments) -> list[JsonMap]:
     return outcomes
 
 
-def chunk(world: World, args: Arguments) -> None:
+def _chunk(world: World, args: Arguments) -> None:
     """Give a stream its next item."""
     gate, stream = _stream_gate(world, args)
     stream.give(args.raw("chunk", _scope(world, gate)))
 
 
-def end(world: World, args: Arguments) -> None:
+def _end(world: World, args: Arguments) -> None:
     """End a stream."""
     _, stream = _stream_gate(world, args)
     stream.finish(PASS)
 
 
-def fail(world: World, args: Arguments) -> None:
+def _fail(world: World, args: Arguments) -> None:
     """Fail a stream."""
     gate, stream = _stream_gate(world, args)
     stream.finish(Fail(actions.error(gate.call, args.values, _scope(world, gate))))
 
 
 ANSWERS: Final[Mapping[str, Operation]] = {
-    "gate.resolve": Operation(resolve, ("gate",), ("value",), silent=True),
-    "gate.reject": Operation(reject, ("gate", "error"), silent=True),
-    "gate.next": Operation(call_next, ("gate",), ("args", "keep"), silent=True),
-    "gate.do": Operation(do, ("gate", "do"), silent=True),
-    "stream.chunk": Operation(chunk, ("gate", "chunk"), silent=True),
-    "stream.end": Operation(end, ("gate",), silent=True),
-    "stream.fail": Operation(fail, ("gate", "error"), silent=True),
+    "gate.resolve": Operation(_resolve, ("gate",), ("value",), silent=True),
+    "gate.reject": Operation(_reject, ("gate", "error"), silent=True),
+    "gate.next": Operation(_call_next, ("gate",), ("args", "keep"), silent=True),
+    "gate.do": Operation(_do, ("gate", "do"), silent=True),
+    "stream.chunk": Operation(_chunk, ("gate", "chunk"), silent=True),
+    "stream.end": Operation(_end, ("gate",), silent=True),
+    "stream.fail": Operation(_fail, ("gate", "error"), silent=True),
 }
 """Every answer to a gate."""
 

@@ -9,12 +9,12 @@ from dshconform.adapters.reference.paths import MISSING
 from dshconform.adapters.reference.world import World
 
 
-def keep(world: World, args: Arguments) -> None:
+def _keep(world: World, args: Arguments) -> None:
     """Hold a new value."""
     world.names.kept[args.text("as")] = args.raw("value")
 
 
-def get(world: World, args: Arguments) -> object:
+def _get(world: World, args: Arguments) -> object:
     """Look at a kept value, or at something in it."""
     value = paths.read(_kept(world, args), str(args.values.get("path", "")))
     if value is MISSING:
@@ -22,21 +22,21 @@ def get(world: World, args: Arguments) -> object:
     return value
 
 
-def change(world: World, args: Arguments) -> None:
+def _change(world: World, args: Arguments) -> None:
     """Assign in a kept value, in place."""
     paths.write(_kept(world, args), args.text("path"), args.raw("value"))
 
 
-def remove(world: World, args: Arguments) -> None:
+def _remove(world: World, args: Arguments) -> None:
     """Take something out of a kept value, in place."""
     paths.remove(_kept(world, args), args.text("path"))
 
 
 KEPT: Final[Mapping[str, Operation]] = {
-    "value.keep": Operation(keep, ("as", "value")),
-    "value.get": Operation(get, ("of",), ("path",)),
-    "value.set": Operation(change, ("of", "path", "value")),
-    "value.remove": Operation(remove, ("of", "path")),
+    "value.keep": Operation(_keep, ("as", "value")),
+    "value.get": Operation(_get, ("of",), ("path",)),
+    "value.set": Operation(_change, ("of", "path", "value")),
+    "value.remove": Operation(_remove, ("of", "path")),
 }
 """Every operation on kept values."""
 

@@ -210,7 +210,7 @@ class Commit:
 
     def commit(self) -> object:
         """Be called right before the publication."""
-        return self._function.call(COMMIT, {}, agent=self._agent)
+        return self._function.call(_COMMIT, {}, agent=self._agent)
 
 
 def _setup_answer(value: object, call: Call) -> object:
@@ -225,7 +225,7 @@ def _exact_model(call: Call) -> dict[str, object]:
 
 
 SETUP: Final = Kind("setup", answer=_setup_answer)
-COMMIT: Final = Kind("commit")
+_COMMIT: Final = Kind("commit")
 UNDO: Final = Kind("undo")
 MAINTENANCE: Final = Kind("maintenance", awaited=True)
 RUN: Final = Kind("run", awaited=True, passing=lambda call: call.outcomes)

@@ -14,12 +14,12 @@ from dshcore.agent import AGENTS, Agent, AgentRegistry, ResumeAgentOptions
 from dshcore.context import Context
 from dshcore.session import Session
 
-BOUNDARY: Final = Kind("boundary")
+_BOUNDARY: Final = Kind("boundary")
 
 # --- resuming --------------------------------------------------------------------------------------------------------
 
 
-def agent_resume(world: World, args: Arguments) -> Started:
+def _agent_resume(world: World, args: Arguments) -> Started:
     """Make an agent over a stored session."""
     composition, context = world.composition, _context(world, args)
     agent_id = args.text("agent")
@@ -32,36 +32,36 @@ def agent_resume(world: World, args: Arguments) -> Started:
 # --- the registry ----------------------------------------------------------------------------------------------------
 
 
-def registry_owns(world: World, args: Arguments) -> bool:
+def _registry_owns(world: World, args: Arguments) -> bool:
     """Ask whether an agent owns another one."""
     return _registry(world, args).is_owned_by(cast("Any", args.raw("id")), world.composition.agent(args.raw("owner")))
 
 
-def registry_stub(world: World, args: Arguments) -> None:
+def _registry_stub(world: World, args: Arguments) -> None:
     """Make what is shaped like an agent."""
     composition = world.composition
     session: Session = composition.session(args.raw("session"))
     composition.bind_stub(args.text("agent"), StubAgent(composition.root, str(args.raw("id")), session))
 
 
-def registry_enter(world: World, args: Arguments) -> None:
+def _registry_enter(world: World, args: Arguments) -> None:
     """Make an agent visible."""
     owner = world.composition.agent(args.raw("owner")) if "owner" in args else None
     world.names.disposers[args.text("as")] = _registry(world, args).enter(_agent(world, args), owner)
 
 
-def registry_announce(world: World, args: Arguments) -> None:
+def _registry_announce(world: World, args: Arguments) -> None:
     """Announce one that was entered."""
     _registry(world, args).announce(_agent(world, args))
 
 
-def registry_register(world: World, args: Arguments) -> None:
+def _registry_register(world: World, args: Arguments) -> None:
     """Do both."""
     context = _context(world, args)
     world.names.disposers[args.text("as")] = _registry(world, args).register(context, _agent(world, args))
 
 
-def registry_set_factory(world: World, args: Arguments) -> None:
+def _registry_set_factory(world: World, args: Arguments) -> None:
     """Fill the slot of the factory."""
     factory = SuiteFactory(world, function_of(args, "create"), function_of(args, "resume"))
     world.names.disposers[args.text("as")] = _registry(world, args).set_factory(
@@ -72,22 +72,22 @@ def registry_set_factory(world: World, args: Arguments) -> None:
 # --- the initiator ---------------------------------------------------------------------------------------------------
 
 
-def initiator_current(world: World, args: Arguments) -> Json:
+def _initiator_current(world: World, args: Arguments) -> Json:
     """Read the initiator."""
     return world.composition.refer(_registry(world, args).initiators.current())
 
 
-def initiator_require(world: World, args: Arguments) -> Json:
+def _initiator_require(world: World, args: Arguments) -> Json:
     """Read it where there has to be one."""
     return world.composition.refer(_registry(world, args).initiators.require())
 
 
-def initiator_run(world: World, args: Arguments) -> object:
+def _initiator_run(world: World, args: Arguments) -> object:
     """Call a function inside a boundary."""
     initiators, function = _registry(world, args).initiators, function_of(args, "fn")
 
     def work() -> object:
-        return function.call(BOUNDARY, {})
+        return function.call(_BOUNDARY, {})
 
     which = args.raw("agent")
     answer: object = (
@@ -99,7 +99,7 @@ def initiator_run(world: World, args: Arguments) -> object:
 # --- parts and values ------------------------------------------------------------------------------------------------
 
 
-def world_load(world: World, args: Arguments) -> Started:
+def _world_load(world: World, args: Arguments) -> Started:
     """Mount a part."""
     try:
         world.composition.parts.load(args.text("part"), args.members("config"))
@@ -108,30 +108,30 @@ def world_load(world: World, args: Arguments) -> Started:
     return Started(Settled(Answer(None)))
 
 
-def world_unload(world: World, args: Arguments) -> Started:
+def _world_unload(world: World, args: Arguments) -> Started:
     """End a part."""
     return Started(world.composition.parts.unload(args.text("part")))
 
 
-def ctx_value(world: World, args: Arguments) -> object:
+def _ctx_value(world: World, args: Arguments) -> object:
     """Read a value that is attached to a context."""
     return _context(world, args).read(world.composition.owners.service_key(args.text("name")))
 
 
 LIFECYCLE: Final[Mapping[str, Operation]] = {
-    "agent.resume": Operation(agent_resume, ("task", "agent"), ("handle", "options", "signal", "setup", "in")),
-    "registry.owns": Operation(registry_owns, ("id", "owner"), ("in",)),
-    "registry.stub": Operation(registry_stub, ("agent", "id", "session")),
-    "registry.enter": Operation(registry_enter, ("agent", "as"), ("owner", "in")),
-    "registry.announce": Operation(registry_announce, ("agent",), ("in",)),
-    "registry.register": Operation(registry_register, ("agent", "as"), ("in",)),
-    "registry.setFactory": Operation(registry_set_factory, ("as", "create", "resume"), ("in",)),
-    "initiator.current": Operation(initiator_current, (), ("in",)),
-    "initiator.require": Operation(initiator_require, (), ("in",)),
-    "initiator.run": Operation(initiator_run, ("agent", "fn"), ("task", "in")),
-    "world.load": Operation(world_load, ("task", "part"), ("config",)),
-    "world.unload": Operation(world_unload, ("task", "part")),
-    "ctx.value": Operation(ctx_value, ("name",), ("in",)),
+    "agent.resume": Operation(_agent_resume, ("task", "agent"), ("handle", "options", "signal", "setup", "in")),
+    "registry.owns": Operation(_registry_owns, ("id", "owner"), ("in",)),
+    "registry.stub": Operation(_registry_stub, ("agent", "id", "session")),
+    "registry.enter": Operation(_registry_enter, ("agent", "as"), ("owner", "in")),
+    "registry.announce": Operation(_registry_announce, ("agent",), ("in",)),
+    "registry.register": Operation(_registry_register, ("agent", "as"), ("in",)),
+    "registry.setFactory": Operation(_registry_set_factory, ("as", "create", "resume"), ("in",)),
+    "initiator.current": Operation(_initiator_current, (), ("in",)),
+    "initiator.require": Operation(_initiator_require, (), ("in",)),
+    "initiator.run": Operation(_initiator_run, ("agent", "fn"), ("task", "in")),
+    "world.load": Operation(_world_load, ("task", "part"), ("config",)),
+    "world.unload": Operation(_world_unload, ("task", "part")),
+    "ctx.value": Operation(_ctx_value, ("name",), ("in",)),
 }
 """Every operation of the profile, in the order of the protocol page."""
 

@@ -34,7 +34,7 @@ _FACTS: Final = {
 # --- adapters and models ---------------------------------------------------------------------------------------------
 
 
-def replace(world: World, args: Arguments) -> None:
+def _replace(world: World, args: Arguments) -> None:
     """Hold other routes."""
     registration = world.names.disposers.get(args.text("of"))
     if not isinstance(registration, Registration):
@@ -42,17 +42,17 @@ def replace(world: World, args: Arguments) -> None:
     registration.replace(cast("Any", args.raw("routes")))
 
 
-def providers(world: World, args: Arguments) -> object:
+def _providers(world: World, args: Arguments) -> object:
     """List who is registered."""
     return _llm(world, args).providers()
 
 
-def models(world: World, args: Arguments) -> Started:
+def _models(world: World, args: Arguments) -> Started:
     """List the models of a provider."""
     return Started(_llm(world, args).models(cast("Any", args.raw("provider"))))
 
 
-def info(world: World, args: Arguments) -> Started:
+def _info(world: World, args: Arguments) -> Started:
     """Ask for one exact model."""
     asked = _llm(world, args).resolve(cast("Any", args.raw("provider")), cast("Any", args.raw("model")))
 
@@ -65,7 +65,7 @@ def info(world: World, args: Arguments) -> Started:
 # --- calls and streams -----------------------------------------------------------------------------------------------
 
 
-def prepare(world: World, args: Arguments) -> Started:
+def _prepare(world: World, args: Arguments) -> Started:
     """Prepare a call."""
     name, config = args.text("call"), CallConfig.read(_object(args, "config"))
     asked = _llm(world, args).prepare(config, cast("Any", args.raw_or("signal", None)))
@@ -89,7 +89,7 @@ def stream(world: World, args: Arguments) -> None:
     world.names.streams.setdefault(args.text("stream"), []).append(chunks)
 
 
-def pull(world: World, args: Arguments) -> Started:
+def _pull(world: World, args: Arguments) -> Started:
     """Ask a stream for its next chunk."""
     asked = anext(_stream(world, args), _END)
 
@@ -100,12 +100,12 @@ def pull(world: World, args: Arguments) -> Started:
     return Started(pulled())
 
 
-def close(world: World, args: Arguments) -> Started:
+def _close(world: World, args: Arguments) -> Started:
     """Leave a stream before its end."""
     return Started(close_stream(_stream(world, args)))
 
 
-def error(_: World, args: Arguments) -> dict[str, object]:
+def _error(_: World, args: Arguments) -> dict[str, object]:
     """Make an LlmError."""
     facts: dict[str, Any] = {attribute: args.raw(name) for name, attribute in _FACTS.items() if name in args}
     made = LlmError(cast("Any", args.raw("message")), cast("Any", args.raw("code")), **facts)
@@ -115,7 +115,7 @@ def error(_: World, args: Arguments) -> dict[str, object]:
 # --- the selection of an agent's model -------------------------------------------------------------------------------
 
 
-def select(world: World, args: Arguments) -> None:
+def _select(world: World, args: Arguments) -> None:
     """Select a model, or none; with `as` through a selection that is installed now."""
     agent, selections = world.composition.agent(args.raw("agent")), world.names.selections
     chosen = args.raw("selection")
@@ -128,16 +128,16 @@ def select(world: World, args: Arguments) -> None:
 
 
 LLM_OPERATIONS: Final[Mapping[str, Operation]] = {
-    "model.replace": Operation(replace, ("of", "routes")),
-    "model.providers": Operation(providers, (), ("in",)),
-    "model.models": Operation(models, ("task", "provider"), ("in",)),
-    "model.info": Operation(info, ("task", "provider", "model"), ("in",)),
-    "llm.prepare": Operation(prepare, ("task", "call", "config"), ("signal", "in")),
+    "model.replace": Operation(_replace, ("of", "routes")),
+    "model.providers": Operation(_providers, (), ("in",)),
+    "model.models": Operation(_models, ("task", "provider"), ("in",)),
+    "model.info": Operation(_info, ("task", "provider", "model"), ("in",)),
+    "llm.prepare": Operation(_prepare, ("task", "call", "config"), ("signal", "in")),
     "llm.stream": Operation(stream, ("stream", "request"), ("call", "in")),
-    "llm.pull": Operation(pull, ("task", "stream")),
-    "llm.close": Operation(close, ("task", "stream")),
-    "llm.error": Operation(error, ("message", "code"), tuple(_FACTS)),
-    "model.select": Operation(select, ("agent", "selection"), ("as",)),
+    "llm.pull": Operation(_pull, ("task", "stream")),
+    "llm.close": Operation(_close, ("task", "stream")),
+    "llm.error": Operation(_error, ("message", "code"), tuple(_FACTS)),
+    "model.select": Operation(_select, ("agent", "selection"), ("as",)),
 }
 """Every operation of the profile `llm`."""
 

@@ -30,7 +30,7 @@ from dshcore.session import Session
 # --- worlds, registrations, signals ----------------------------------------------------------------------------------
 
 
-def world_open(world: World, args: Arguments) -> None:
+def _world_open(world: World, args: Arguments) -> None:
     """Compose."""
     if hasattr(world, "composition"):
         raise Fault("world.open: stands alone, not in a burst or script")
@@ -39,7 +39,7 @@ def world_open(world: World, args: Arguments) -> None:
     world.composition.opened = True
 
 
-def undo(world: World, args: Arguments) -> object:
+def _undo(world: World, args: Arguments) -> object:
     """Call a disposer."""
     disposer = world.names.disposers.get(args.text("of"))
     if disposer is None:
@@ -48,7 +48,7 @@ def undo(world: World, args: Arguments) -> object:
     return Started(answer, "awaitable") if isinstance(answer, Awaitable) else "nothing"
 
 
-def listen(world: World, args: Arguments) -> None:
+def _listen(world: World, args: Arguments) -> None:
     """Register a listener."""
     name = args.text("event")
     event = EVENTS.get(name) or world.composition.owners.event(name)
@@ -61,12 +61,12 @@ def listen(world: World, args: Arguments) -> None:
     )
 
 
-def signal_new(world: World, args: Arguments) -> None:
+def _signal_new(world: World, args: Arguments) -> None:
     """Make a signal."""
     world.names.signals[args.text("signal")] = CancelSignal()
 
 
-def signal_read(world: World, args: Arguments) -> dict[str, object]:
+def _signal_read(world: World, args: Arguments) -> dict[str, object]:
     """Read a signal of the suite, or one that a call was given."""
     signal = args.raw("signal")
     if not isinstance(signal, CancelSignal):
@@ -74,7 +74,7 @@ def signal_read(world: World, args: Arguments) -> dict[str, object]:
     return {"aborted": signal.aborted, "reason": signal.reason} if signal.aborted else {"aborted": False}
 
 
-def signal_abort(world: World, args: Arguments) -> None:
+def _signal_abort(world: World, args: Arguments) -> None:
     """Fire a signal of the suite."""
     _signal(world, args).abort(args.raw_or("reason", None))
 
@@ -82,7 +82,7 @@ def signal_abort(world: World, args: Arguments) -> None:
 # --- agents ----------------------------------------------------------------------------------------------------------
 
 
-def agent_create(world: World, args: Arguments) -> Started | Json:
+def _agent_create(world: World, args: Arguments) -> Started | Json:
     """Create an agent."""
     composition = world.composition
     agent_id = args.text("agent")
@@ -105,37 +105,37 @@ def options_of(composition: Composition, name: str, args: Arguments) -> dict[str
     return given
 
 
-def agent_dispose(world: World, args: Arguments) -> Started:
+def _agent_dispose(world: World, args: Arguments) -> Started:
     """Dispose of an agent."""
     return Started(world.composition.handle(args.raw("agent")).dispose())
 
 
-def agent_when_idle(world: World, args: Arguments) -> Started:
+def _agent_when_idle(world: World, args: Arguments) -> Started:
     """Wait for quiescence."""
     return Started(_agent(world, args).when_idle())
 
 
-def agent_send(world: World, args: Arguments) -> None:
+def _agent_send(world: World, args: Arguments) -> None:
     """Deliver a message."""
     _agent(world, args).send(_any(args, "message"), _any(args, "target"), _any(args, "wakeup"))
 
 
-def agent_followup(world: World, args: Arguments) -> None:
+def _agent_followup(world: World, args: Arguments) -> None:
     """Deliver a message for a turn of its own."""
     _agent(world, args).followup(_any(args, "message"))
 
 
-def agent_steer(world: World, args: Arguments) -> None:
+def _agent_steer(world: World, args: Arguments) -> None:
     """Deliver a message for the next step."""
     _agent(world, args).steer(_any(args, "message"))
 
 
-def agent_inject(world: World, args: Arguments) -> None:
+def _agent_inject(world: World, args: Arguments) -> None:
     """Deliver a message that wakes nobody."""
     _agent(world, args).inject(_any(args, "message"))
 
 
-def agent_cancel(world: World, args: Arguments) -> None:
+def _agent_cancel(world: World, args: Arguments) -> None:
     """Cancel."""
     agent, cause = _agent(world, args), _any(args, "cause")
     if "keepInbox" in args:
@@ -144,7 +144,7 @@ def agent_cancel(world: World, args: Arguments) -> None:
         agent.cancel(cause)
 
 
-def agent_maintain(world: World, args: Arguments) -> Started:
+def _agent_maintain(world: World, args: Arguments) -> Started:
     """Run a maintenance task."""
     agent, task = _agent(world, args), function_of(args, "fn")
 
@@ -154,7 +154,7 @@ def agent_maintain(world: World, args: Arguments) -> Started:
     return Started(agent.run_maintenance(run))
 
 
-def agent_inspect(world: World, args: Arguments) -> dict[str, object]:
+def _agent_inspect(world: World, args: Arguments) -> dict[str, object]:
     """Read what the handle tells."""
     agent = _agent(world, args)
     inbox = agent.inbox
@@ -172,33 +172,33 @@ def agent_inspect(world: World, args: Arguments) -> dict[str, object]:
 # --- inbox -----------------------------------------------------------------------------------------------------------
 
 
-def inbox_append(world: World, args: Arguments) -> None:
+def _inbox_append(world: World, args: Arguments) -> None:
     """Insert at the end."""
     _agent(world, args).inbox.append(_any(args, "target"), _any(args, "message"))
 
 
-def inbox_prepend(world: World, args: Arguments) -> None:
+def _inbox_prepend(world: World, args: Arguments) -> None:
     """Insert at the beginning."""
     _agent(world, args).inbox.prepend(_any(args, "target"), _any(args, "message"))
 
 
-def inbox_splice(world: World, args: Arguments) -> object:
+def _inbox_splice(world: World, args: Arguments) -> object:
     """Remove and insert."""
     options = {snake_case(name): _any(args, name) for name in ("start", "deleteCount", "inserted") if name in args}
     return _agent(world, args).inbox.splice(_any(args, "target"), **options)
 
 
-def inbox_replace(world: World, args: Arguments) -> bool:
+def _inbox_replace(world: World, args: Arguments) -> bool:
     """Put one message where another waits."""
     return _agent(world, args).inbox.replace(_any(args, "id"), _any(args, "message"))
 
 
-def inbox_remove(world: World, args: Arguments) -> bool:
+def _inbox_remove(world: World, args: Arguments) -> bool:
     """Cancel one message."""
     return _agent(world, args).inbox.remove(_any(args, "id"))
 
 
-def inbox_clear(world: World, args: Arguments) -> None:
+def _inbox_clear(world: World, args: Arguments) -> None:
     """Cancel everything pending."""
     _agent(world, args).inbox.clear()
 
@@ -206,17 +206,17 @@ def inbox_clear(world: World, args: Arguments) -> None:
 # --- registry, sessions, folds ---------------------------------------------------------------------------------------
 
 
-def registry_get(world: World, args: Arguments) -> Json:
+def _registry_get(world: World, args: Arguments) -> Json:
     """Look an agent up."""
     return world.composition.refer(_context(world, args)[AGENTS].get(_any(args, "id")))
 
 
-def registry_list(world: World, args: Arguments) -> list[Json]:
+def _registry_list(world: World, args: Arguments) -> list[Json]:
     """List the live agents."""
     return [world.composition.refer(agent) for agent in _context(world, args)[AGENTS].list()]
 
 
-def registry_roots(world: World, args: Arguments) -> list[Json]:
+def _registry_roots(world: World, args: Arguments) -> list[Json]:
     """List the live agents that no agent owns."""
     return [world.composition.refer(agent) for agent in _context(world, args)[AGENTS].roots()]
 
@@ -234,7 +234,7 @@ _VIEWS: Final[Mapping[str, Callable[[Session], object]]] = {
 }
 
 
-def session_read(world: World, args: Arguments) -> dict[str, object]:
+def _session_read(world: World, args: Arguments) -> dict[str, object]:
     """Read a session."""
     session = world.composition.session(args.raw("session"))
     read: dict[str, object] = {}
@@ -248,7 +248,7 @@ def session_read(world: World, args: Arguments) -> dict[str, object]:
     return read
 
 
-def session_append(world: World, args: Arguments) -> object:
+def _session_append(world: World, args: Arguments) -> object:
     """Append to a session; what the caller left out stays absent."""
     intent = args.raw_or("intent", {})
     if not isinstance(intent, Mapping):
@@ -258,7 +258,7 @@ def session_append(world: World, args: Arguments) -> object:
     return session.append(_any(args, "type"), args.raw_or("data", UNSET), **surface)
 
 
-def fold(world: World, args: Arguments) -> object:  # noqa: ARG001 - a fold needs no world
+def _fold(world: World, args: Arguments) -> object:  # noqa: ARG001 - a fold needs no world
     """Fold events."""
     of = _FOLDS.get(args.text("what"))
     if of is None:
@@ -278,7 +278,7 @@ _FOLDS: Final[Mapping[str, Callable[[Arguments], object]]] = {"work": _work, **S
 # --- models ----------------------------------------------------------------------------------------------------------
 
 
-def model_register(world: World, args: Arguments) -> None:
+def _model_register(world: World, args: Arguments) -> None:
     """Register a model adapter, a new one or one that was registered before."""
     context, models = _context(world, args), world.composition.models
     name = args.text_or("adapter", "")
@@ -298,38 +298,38 @@ def model_register(world: World, args: Arguments) -> None:
 # --- the table -------------------------------------------------------------------------------------------------------
 
 CORE: Final[Mapping[str, Operation]] = {
-    "world.open": Operation(world_open, (), ("config",)),
-    "undo": Operation(undo, ("of",), ("task",)),
-    "listen": Operation(listen, ("as", "event", "fn"), ("prepend", "global", "once", "in")),
-    "signal.new": Operation(signal_new, ("signal",)),
-    "signal.read": Operation(signal_read, ("signal",)),
-    "signal.abort": Operation(signal_abort, ("signal",), ("reason",)),
+    "world.open": Operation(_world_open, (), ("config",)),
+    "undo": Operation(_undo, ("of",), ("task",)),
+    "listen": Operation(_listen, ("as", "event", "fn"), ("prepend", "global", "once", "in")),
+    "signal.new": Operation(_signal_new, ("signal",)),
+    "signal.read": Operation(_signal_read, ("signal",)),
+    "signal.abort": Operation(_signal_abort, ("signal",), ("reason",)),
     "agent.create": Operation(
-        agent_create, ("agent",), ("task", "handle", "options", "meta", "seed", "signal", "setup", "sync", "in")
+        _agent_create, ("agent",), ("task", "handle", "options", "meta", "seed", "signal", "setup", "sync", "in")
     ),
-    "agent.dispose": Operation(agent_dispose, ("task", "agent")),
-    "agent.whenIdle": Operation(agent_when_idle, ("task", "agent")),
-    "agent.send": Operation(agent_send, ("agent", "message", "target", "wakeup")),
-    "agent.followup": Operation(agent_followup, ("agent", "message")),
-    "agent.steer": Operation(agent_steer, ("agent", "message")),
-    "agent.inject": Operation(agent_inject, ("agent", "message")),
-    "agent.cancel": Operation(agent_cancel, ("agent", "cause"), ("keepInbox",)),
-    "agent.maintain": Operation(agent_maintain, ("task", "agent", "fn")),
-    "agent.inspect": Operation(agent_inspect, ("agent",)),
-    "inbox.append": Operation(inbox_append, ("agent", "target", "message")),
-    "inbox.prepend": Operation(inbox_prepend, ("agent", "target", "message")),
-    "inbox.splice": Operation(inbox_splice, ("agent", "target"), ("start", "deleteCount", "inserted")),
-    "inbox.replace": Operation(inbox_replace, ("agent", "id", "message")),
-    "inbox.remove": Operation(inbox_remove, ("agent", "id")),
-    "inbox.clear": Operation(inbox_clear, ("agent",)),
-    "registry.get": Operation(registry_get, ("id",), ("in",)),
-    "registry.list": Operation(registry_list, (), ("in",)),
-    "registry.roots": Operation(registry_roots, (), ("in",)),
-    "session.read": Operation(session_read, ("session", "what")),
-    "session.append": Operation(session_append, ("session", "type"), ("data", "intent")),
-    "fold": Operation(fold, ("what",), ("events", "from", "header", "a", "b", "event")),
+    "agent.dispose": Operation(_agent_dispose, ("task", "agent")),
+    "agent.whenIdle": Operation(_agent_when_idle, ("task", "agent")),
+    "agent.send": Operation(_agent_send, ("agent", "message", "target", "wakeup")),
+    "agent.followup": Operation(_agent_followup, ("agent", "message")),
+    "agent.steer": Operation(_agent_steer, ("agent", "message")),
+    "agent.inject": Operation(_agent_inject, ("agent", "message")),
+    "agent.cancel": Operation(_agent_cancel, ("agent", "cause"), ("keepInbox",)),
+    "agent.maintain": Operation(_agent_maintain, ("task", "agent", "fn")),
+    "agent.inspect": Operation(_agent_inspect, ("agent",)),
+    "inbox.append": Operation(_inbox_append, ("agent", "target", "message")),
+    "inbox.prepend": Operation(_inbox_prepend, ("agent", "target", "message")),
+    "inbox.splice": Operation(_inbox_splice, ("agent", "target"), ("start", "deleteCount", "inserted")),
+    "inbox.replace": Operation(_inbox_replace, ("agent", "id", "message")),
+    "inbox.remove": Operation(_inbox_remove, ("agent", "id")),
+    "inbox.clear": Operation(_inbox_clear, ("agent",)),
+    "registry.get": Operation(_registry_get, ("id",), ("in",)),
+    "registry.list": Operation(_registry_list, (), ("in",)),
+    "registry.roots": Operation(_registry_roots, (), ("in",)),
+    "session.read": Operation(_session_read, ("session", "what")),
+    "session.append": Operation(_session_append, ("session", "type"), ("data", "intent")),
+    "fold": Operation(_fold, ("what",), ("events", "from", "header", "a", "b", "event")),
     "model.register": Operation(
-        model_register,
+        _model_register,
         ("as", "routes"),
         ("stream", "adapter", "start", "resolve", "models", "close", "names", "retryPolicy", "in"),
     ),

@@ -14,56 +14,56 @@ from dshconform.adapters.reference.world import World
 from dshcore.context import Context
 from dshcore.system_prompt import SYSTEM_PROMPT, AssembleContext, SystemPrompt, ToolOffer
 
-SECTION: Final = Kind("prompt/section", waits=False, passing=lambda _: "")
-CONTEXT: Final = Kind("prompt/context", waits=False, passing=lambda _: "")
-VARIABLE: Final = Kind("prompt/variable", waits=False)
-TOOLS: Final = Kind(
+_SECTION: Final = Kind("prompt/section", waits=False, passing=lambda _: "")
+_CONTEXT: Final = Kind("prompt/context", waits=False, passing=lambda _: "")
+_VARIABLE: Final = Kind("prompt/variable", waits=False)
+_TOOLS: Final = Kind(
     "prompt/tools", waits=False, passing=lambda _: ToolOffer(()), answer=lambda value, _: read_offer(value)
 )
 
 
-def section(world: World, args: Arguments) -> None:
+def _section(world: World, args: Arguments) -> None:
     """Contribute a section."""
     prompts, owner = _registry(world, args)
     options: dict[str, Any] = {"complete": args.raw("complete")} if "complete" in args else {}
-    text = _provider(args, "text", SECTION)
+    text = _provider(args, "text", _SECTION)
     world.names.disposers[args.text("as")] = prompts.section(
         owner, _any(args, "name"), _any(args, "order"), text, **options
     )
 
 
-def context(world: World, args: Arguments) -> None:
+def _context(world: World, args: Arguments) -> None:
     """Contribute a runtime context."""
     prompts, owner = _registry(world, args)
-    text = _provider(args, "text", CONTEXT)
+    text = _provider(args, "text", _CONTEXT)
     world.names.disposers[args.text("as")] = prompts.context(owner, _any(args, "name"), _any(args, "order"), text)
 
 
-def variable(world: World, args: Arguments) -> None:
+def _variable(world: World, args: Arguments) -> None:
     """Contribute a variable."""
     prompts, owner = _registry(world, args)
-    value = _provider(args, "value", VARIABLE)
+    value = _provider(args, "value", _VARIABLE)
     world.names.disposers[args.text("as")] = prompts.variable(
         owner, _any(args, "name"), value if callable(value) else lambda _: value
     )
 
 
-def tools(world: World, args: Arguments) -> None:
+def _tools(world: World, args: Arguments) -> None:
     """Contribute tools."""
     prompts, owner = _registry(world, args)
-    offer = _provider(args, "provide", TOOLS)
+    offer = _provider(args, "provide", _TOOLS)
     world.names.disposers[args.text("as")] = prompts.tools(
         owner, offer if callable(offer) else lambda _: cast("Any", read_offer(offer))
     )
 
 
-def suppress(world: World, args: Arguments) -> None:
+def _suppress(world: World, args: Arguments) -> None:
     """Suppress runtime contexts."""
     prompts, owner = _registry(world, args)
     world.names.disposers[args.text("as")] = prompts.suppress_contexts(owner)
 
 
-def assemble(world: World, args: Arguments) -> Started:
+def _assemble(world: World, args: Arguments) -> Started:
     """Assemble a prompt."""
     composition = world.composition
     prompts, _ = _registry(world, args)
@@ -79,12 +79,12 @@ def assemble(world: World, args: Arguments) -> Started:
 
 
 PROMPT: Final[Mapping[str, Operation]] = {
-    "prompt.section": Operation(section, ("as", "name", "order", "text"), ("complete", "in")),
-    "prompt.context": Operation(context, ("as", "name", "order", "text"), ("in",)),
-    "prompt.variable": Operation(variable, ("as", "name", "value"), ("in",)),
-    "prompt.tools": Operation(tools, ("as", "provide"), ("in",)),
-    "prompt.suppress": Operation(suppress, ("as",), ("in",)),
-    "prompt.assemble": Operation(assemble, ("task",), ("scope", "agent", "signal", "in")),
+    "prompt.section": Operation(_section, ("as", "name", "order", "text"), ("complete", "in")),
+    "prompt.context": Operation(_context, ("as", "name", "order", "text"), ("in",)),
+    "prompt.variable": Operation(_variable, ("as", "name", "value"), ("in",)),
+    "prompt.tools": Operation(_tools, ("as", "provide"), ("in",)),
+    "prompt.suppress": Operation(_suppress, ("as",), ("in",)),
+    "prompt.assemble": Operation(_assemble, ("task",), ("scope", "agent", "signal", "in")),
 }
 """Every operation of the profile `prompt`."""
 

@@ -27,19 +27,19 @@ from dshcore.session import (
 # --- making sessions -------------------------------------------------------------------------------------------------
 
 
-def session_create(world: World, args: Arguments) -> str:
+def _session_create(world: World, args: Arguments) -> str:
     """Create a session."""
     context, store, given = _context(world, args), _store(world, args), _given(args)
     return _making(world, args, lambda: store.create(context, _any(args, "id"), **given))
 
 
-def session_prepare(world: World, args: Arguments) -> str:
+def _session_prepare(world: World, args: Arguments) -> str:
     """Prepare a session."""
     store, given = _store(world, args), _given(args)
     return _making(world, args, lambda: store.prepare(_any(args, "id"), **given))
 
 
-def session_restore(world: World, args: Arguments) -> str:
+def _session_restore(world: World, args: Arguments) -> str:
     """Prepare a session from what was stored of it."""
     store = _store(world, args)
     return _making(
@@ -47,7 +47,7 @@ def session_restore(world: World, args: Arguments) -> str:
     )
 
 
-def session_fork(world: World, args: Arguments) -> str:
+def _session_fork(world: World, args: Arguments) -> str:
     """Fork a session."""
     context, store = _context(world, args), _store(world, args)
     which = args.raw("source")
@@ -68,33 +68,33 @@ def _making(world: World, args: Arguments, make: Callable[[], Session]) -> str:
 # --- their life ------------------------------------------------------------------------------------------------------
 
 
-def session_enter(world: World, args: Arguments) -> None:
+def _session_enter(world: World, args: Arguments) -> None:
     """Enter a prepared session."""
     store = _store(world, args)
     world.names.disposers[args.text("as")] = store.enter(_session(world, args), _context(world, args))
 
 
-def session_announce(world: World, args: Arguments) -> None:
+def _session_announce(world: World, args: Arguments) -> None:
     """Announce an entered session."""
     _store(world, args).announce(_session(world, args))
 
 
-def session_get(world: World, args: Arguments) -> Json:
+def _session_get(world: World, args: Arguments) -> Json:
     """Look a session up."""
     return world.composition.refer(_store(world, args).get(_any(args, "id")))
 
 
-def session_list(world: World, args: Arguments) -> list[Json]:
+def _session_list(world: World, args: Arguments) -> list[Json]:
     """List the live sessions."""
     return [world.composition.refer(session) for session in _store(world, args).list()]
 
 
-def session_flush(world: World, args: Arguments) -> Started:
+def _session_flush(world: World, args: Arguments) -> Started:
     """Flush a session."""
     return Started(_store(world, args).flush(_session(world, args)))
 
 
-def session_refuse(world: World, args: Arguments) -> None:
+def _session_refuse(world: World, args: Arguments) -> None:
     """Refuse the next event of a session that meets conditions."""
     session, when = _session(world, args), args.members("when")
     error = args.raw_or("error", ValueError("refused"))
@@ -116,7 +116,7 @@ def _shows(world: World, event: SessionEvent, path: str, wanted: Json) -> bool:
 # --- folds -----------------------------------------------------------------------------------------------------------
 
 
-def surface(args: Arguments) -> dict[str, object]:
+def _surface(args: Arguments) -> dict[str, object]:
     """Fold the surface."""
     fold = fold_surface(_frozen(args, "events"))
     replacements = [
@@ -126,14 +126,14 @@ def surface(args: Arguments) -> dict[str, object]:
     return {"nodes": fold.nodes, "replacements": replacements}
 
 
-def request_header(args: Arguments) -> object:
+def _request_header(args: Arguments) -> object:
     """Fold the request header in force."""
     return fold_request_header(_frozen(args, "events"), cast("Any", frozen(args.raw_or("from", None))))
 
 
 FOLDS: Final[Mapping[str, Callable[[Arguments], object]]] = {
-    "surface": surface,
-    "requestHeader": request_header,
+    "surface": _surface,
+    "requestHeader": _request_header,
     "todos": lambda args: fold_todos(_frozen(args, "events")),
     "canonical": lambda args: canonical_header(_frozen(args, "header")),
     "equal": lambda args: header_equals(_frozen(args, "a"), _frozen(args, "b")),
@@ -144,16 +144,16 @@ FOLDS: Final[Mapping[str, Callable[[Arguments], object]]] = {
 # --- the table -------------------------------------------------------------------------------------------------------
 
 SESSION: Final[Mapping[str, Operation]] = {
-    "session.create": Operation(session_create, ("session",), ("id", "meta", "seed", "in")),
-    "session.prepare": Operation(session_prepare, ("session",), ("id", "meta", "seed", "in")),
-    "session.restore": Operation(session_restore, ("session", "id", "header", "events"), ("in",)),
-    "session.enter": Operation(session_enter, ("session", "as"), ("in",)),
-    "session.announce": Operation(session_announce, ("session",), ("in",)),
-    "session.get": Operation(session_get, ("id",), ("in",)),
-    "session.list": Operation(session_list, (), ("in",)),
-    "session.fork": Operation(session_fork, ("source", "session"), ("boundary", "id", "in")),
-    "session.flush": Operation(session_flush, ("task", "session"), ("in",)),
-    "session.refuse": Operation(session_refuse, ("session", "when"), ("error",)),
+    "session.create": Operation(_session_create, ("session",), ("id", "meta", "seed", "in")),
+    "session.prepare": Operation(_session_prepare, ("session",), ("id", "meta", "seed", "in")),
+    "session.restore": Operation(_session_restore, ("session", "id", "header", "events"), ("in",)),
+    "session.enter": Operation(_session_enter, ("session", "as"), ("in",)),
+    "session.announce": Operation(_session_announce, ("session",), ("in",)),
+    "session.get": Operation(_session_get, ("id",), ("in",)),
+    "session.list": Operation(_session_list, (), ("in",)),
+    "session.fork": Operation(_session_fork, ("source", "session"), ("boundary", "id", "in")),
+    "session.flush": Operation(_session_flush, ("task", "session"), ("in",)),
+    "session.refuse": Operation(_session_refuse, ("session", "when"), ("error",)),
 }
 """Every operation of the profile `session`."""
 

@@ -112,7 +112,7 @@ def _handle(value: object, call: Call) -> object:
     return value
 
 
-FACTORY: Final = Kind("factory", awaited=True, answer=_handle)
+_FACTORY: Final = Kind("factory", awaited=True, answer=_handle)
 
 
 class SuiteFactory:
@@ -142,4 +142,4 @@ class SuiteFactory:
     ) -> Awaitable[AgentHandle]:
         who = owner.read(AGENT) or self._world.composition.owners.owner(owner.fiber)
         fields = {"owner": who, "op": op, "options": show_options(options)}
-        return cast("Awaitable[AgentHandle]", function.call(FACTORY, fields))
+        return cast("Awaitable[AgentHandle]", function.call(_FACTORY, fields))

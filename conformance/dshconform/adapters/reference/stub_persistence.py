@@ -15,9 +15,9 @@ from dshcore.context import Context
 from dshcore.errors import DshError
 from dshcore.session import SESSIONS, Preparation
 
-LOAD: Final = Kind("store/load", awaited=True)
-LIST: Final = Kind("store/list", awaited=True, passing=lambda _: [])
-RELEASE: Final = Kind("store/release", waits=False)
+_LOAD: Final = Kind("store/load", awaited=True)
+_LIST: Final = Kind("store/list", awaited=True, passing=lambda _: [])
+_RELEASE: Final = Kind("store/release", waits=False)
 
 
 class StubPersistence:
@@ -43,7 +43,7 @@ class StubPersistence:
             raise DshError(f'cannot prepare session "{session_id}" while it is live')
         stored: Any = None
         if self._load is not None:
-            stored = await cast("Any", self._load.call(LOAD, {"session": session_id, "signal": signal}))
+            stored = await cast("Any", self._load.call(_LOAD, {"session": session_id, "signal": signal}))
         if stored is None:
             raise DshError(f'session "{session_id}" not found')
         session = sessions.restore(session_id, stored["header"], stored["events"])
@@ -51,11 +51,11 @@ class StubPersistence:
 
     def _released(self, session_id: str) -> None:
         if self._release is not None:
-            self._release.call(RELEASE, {"session": session_id})
+            self._release.call(_RELEASE, {"session": session_id})
 
     async def list(self, signal: CancelSignal) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002 - the suite is not told
         """Ask which sessions are stored."""
-        stored: Any = () if self._list is None else await cast("Any", self._list.call(LIST, {}))
+        stored: Any = () if self._list is None else await cast("Any", self._list.call(_LIST, {}))
         return [{"id": session_id} for session_id in stored]
 
 

@@ -37,16 +37,16 @@ def _conclude(call: Call, _: Mapping[str, object]) -> None:
     cast("ToolRun", call.payload).conclude_turn()
 
 
-EXECUTE: Final = Kind("tool/execute", awaited=True, actions={"context": _defer, "conclude": _conclude})
-SAFE: Final = Kind("tool/safe", waits=False)
-RENDER: Final = Kind("tool/render", waits=False, passing=lambda _: [])
-META: Final = Kind("tool/meta", waits=False)
-FINALIZE: Final = Kind("tool/finalize", waits=False)
-PRESENT_CALL: Final = Kind("tool/present-call", waits=False)
-PRESENT_RESULT: Final = Kind("tool/present-result", waits=False)
+_EXECUTE: Final = Kind("tool/execute", awaited=True, actions={"context": _defer, "conclude": _conclude})
+_SAFE: Final = Kind("tool/safe", waits=False)
+_RENDER: Final = Kind("tool/render", waits=False, passing=lambda _: [])
+_META: Final = Kind("tool/meta", waits=False)
+_FINALIZE: Final = Kind("tool/finalize", waits=False)
+_PRESENT_CALL: Final = Kind("tool/present-call", waits=False)
+_PRESENT_RESULT: Final = Kind("tool/present-result", waits=False)
 
 
-def read_definition(raw: Mapping[str, Any]) -> ToolDefinition:
+def _read_definition(raw: Mapping[str, Any]) -> ToolDefinition:
     """The definition of a tool; what of it is no function of the suite stays as it is, what is not there is absent."""
     return ToolDefinition(
         name=raw.get("name"),  # type: ignore[arg-type]  # raw, as everything else
@@ -55,10 +55,10 @@ def read_definition(raw: Mapping[str, Any]) -> ToolDefinition:
         output=_output(raw.get("output")),
         execute=_called(raw.get("execute"), _execute),
         finalize_content=_called(raw.get("finalizeContent"), _finalize),
-        is_concurrency_safe=_called(raw.get("isConcurrencySafe"), _with_arguments(SAFE)),
+        is_concurrency_safe=_called(raw.get("isConcurrencySafe"), _with_arguments(_SAFE)),
         timeout_ms=raw.get("timeoutMs", UNSET),
-        present_call=_called(raw.get("presentCall"), _with_arguments(PRESENT_CALL)),
-        present_result=_called(raw.get("presentResult"), _with_arguments(PRESENT_RESULT, "result")),
+        present_call=_called(raw.get("presentCall"), _with_arguments(_PRESENT_CALL)),
+        present_result=_called(raw.get("presentResult"), _with_arguments(_PRESENT_RESULT, "result")),
     )
 
 
@@ -67,8 +67,8 @@ def _output(raw: object) -> Any:  # noqa: ANN401 - what is no object is passed o
         return raw
     return ToolOutput(
         schema=raw.get("schema"),  # type: ignore[arg-type]  # raw
-        render=_called(raw.get("render"), _with_arguments(RENDER, "value")),
-        presentation_meta=_called(raw.get("presentationMeta", UNSET), _with_arguments(META, "value")),
+        render=_called(raw.get("render"), _with_arguments(_RENDER, "value")),
+        presentation_meta=_called(raw.get("presentationMeta", UNSET), _with_arguments(_META, "value")),
     )
 
 
@@ -78,7 +78,7 @@ def _called(value: object, bind: Callable[[SuiteFunction], Callable[..., object]
 
 def _execute(function: SuiteFunction) -> Callable[..., object]:
     def execute(_: object, run: ToolRun) -> object:
-        return function.call(EXECUTE, ExecutionFields(run), agent=run.agent, payload=run)
+        return function.call(_EXECUTE, ExecutionFields(run), agent=run.agent, payload=run)
 
     return execute
 
@@ -86,7 +86,7 @@ def _execute(function: SuiteFunction) -> Callable[..., object]:
 def _finalize(function: SuiteFunction) -> Callable[..., object]:
     def finalize(execution: ToolExecution, result: ToolResult) -> object:
         fields = ExecutionFields(execution, result=result)
-        return function.call(FINALIZE, fields, agent=execution.agent, payload=execution)
+        return function.call(_FINALIZE, fields, agent=execution.agent, payload=execution)
 
     return finalize
 
@@ -103,13 +103,13 @@ def _with_arguments(kind: Kind, *more: str) -> Callable[[SuiteFunction], Callabl
 # --- operations ------------------------------------------------------------------------------------------------------
 
 
-def register(world: World, args: Arguments) -> None:
+def _register(world: World, args: Arguments) -> None:
     """Register a tool."""
     raw = args.raw("definition")
     if not isinstance(raw, Mapping):
         raise args.wrong("definition", "must be an object")
     context, name = world.composition.context(args.raw_or("in", "root")), args.text("as")
-    definition = read_definition(raw)
+    definition = _read_definition(raw)
     if args.flag("typed"):
         definition = define_tool(definition)
     world.names.disposers[name] = context[TOOLS].register(context, definition)
@@ -121,28 +121,28 @@ def execute(world: World, args: Arguments) -> Started:
     return Started(_registry(world, args).execute(_call(args), _scope(world, args)))
 
 
-def mode(world: World, args: Arguments) -> dict[str, object]:
+def _mode(world: World, args: Arguments) -> dict[str, object]:
     """Classify a call."""
     return {"kind": _registry(world, args).mode(_call(args), _scope(world, args))}
 
 
-def schemas(world: World, args: Arguments) -> object:
+def _schemas(world: World, args: Arguments) -> object:
     """List the schemas of the visible tools."""
     return _registry(world, args).schemas(_scope(world, args))
 
 
-def get(world: World, args: Arguments) -> Json:
+def _get(world: World, args: Arguments) -> Json:
     """Look a tool up."""
     found = _registry(world, args).get(cast("Any", args.raw("name")), _scope(world, args))
     return world.composition.refer_tool(found)
 
 
 TOOL_OPERATIONS: Final[Mapping[str, Operation]] = {
-    "tool.register": Operation(register, ("as", "definition"), ("typed", "in")),
+    "tool.register": Operation(_register, ("as", "definition"), ("typed", "in")),
     "tool.execute": Operation(execute, ("task", "call"), ("scope", "in")),
-    "tool.mode": Operation(mode, ("call",), ("scope", "in")),
-    "tool.schemas": Operation(schemas, (), ("scope", "in")),
-    "tool.get": Operation(get, ("name",), ("scope", "in")),
+    "tool.mode": Operation(_mode, ("call",), ("scope", "in")),
+    "tool.schemas": Operation(_schemas, (), ("scope", "in")),
+    "tool.get": Operation(_get, ("name",), ("scope", "in")),
 }
 """Every operation of the tool registry."""
 

@@ -23,8 +23,8 @@ from dshcore.tools import (
     violations_of,
 )
 
-GUARD: Final = Kind("tool/guard", waits=False)
-APPROVE: Final = Kind("tool/approval", awaited=True, passing=lambda _: "unavailable")
+_GUARD: Final = Kind("tool/guard", waits=False)
+_APPROVE: Final = Kind("tool/approval", awaited=True, passing=lambda _: "unavailable")
 
 
 class SuiteApproval:
@@ -46,27 +46,27 @@ class SuiteApproval:
             "signal": request.signal,
         }
         known = {name: value for name, value in fields.items() if value is not None}
-        return self._function.call(APPROVE, known, agent=request.agent)
+        return self._function.call(_APPROVE, known, agent=request.agent)
 
 
-def restrict(world: World, args: Arguments) -> None:
+def _restrict(world: World, args: Arguments) -> None:
     """Restrict what a scope inherits."""
     context = _context(world, args)
     lists: dict[str, Any] = {name: args.raw(name) for name in ("allow", "deny") if name in args}
     world.names.disposers[args.text("as")] = context[TOOLS].restrict(context, **lists)
 
 
-def guard(world: World, args: Arguments) -> None:
+def _guard(world: World, args: Arguments) -> None:
     """Register a guard."""
     context, function = _context(world, args), _function(args)
 
     def ask(execution: ToolExecution) -> Any:  # noqa: ANN401 - as the function answers
-        return function.call(GUARD, ExecutionFields(execution), agent=execution.agent, payload=execution)
+        return function.call(_GUARD, ExecutionFields(execution), agent=execution.agent, payload=execution)
 
     world.names.disposers[args.text("as")] = context[TOOLS].guard(context, ask)
 
 
-def present(world: World, args: Arguments) -> object:
+def _present(world: World, args: Arguments) -> object:
     """Have a presenter make a view."""
     scope: object = world.composition.scope(args.raw_or("scope", "root"))
     definition = _context(world, args)[TOOLS].get(cast("Any", args.raw("name")), scope)
@@ -79,23 +79,23 @@ def present(world: World, args: Arguments) -> object:
     return None if definition.present_call is None else definition.present_call(arguments)
 
 
-def provide_approval(world: World, args: Arguments) -> None:
+def _provide_approval(world: World, args: Arguments) -> None:
     """Provide an approval service."""
     service = SuiteApproval(_function(args))
     world.names.disposers[args.text("as")] = _context(world, args).provide(APPROVAL, service)
 
 
-def compile_schema(world: World, args: Arguments) -> object:  # noqa: ARG001 - a schema needs no world
+def _compile_schema(world: World, args: Arguments) -> object:  # noqa: ARG001 - a schema needs no world
     """Compile a specification."""
     return _one_of(args, "what", {"value": compile_value, "parameters": compile_parameters})(args.raw("spec"))
 
 
-def assert_schema(world: World, args: Arguments) -> None:  # noqa: ARG001 - a schema needs no world
+def _assert_schema(world: World, args: Arguments) -> None:  # noqa: ARG001 - a schema needs no world
     """Assert that a raw schema is one."""
     _one_of(args, "what", {"supported": assert_supported, "object": assert_object})(args.raw("schema"))
 
 
-def validate(world: World, args: Arguments) -> list[str]:  # noqa: ARG001 - a schema needs no world
+def _validate(world: World, args: Arguments) -> list[str]:  # noqa: ARG001 - a schema needs no world
     """Tell how a value does not fit."""
     value = args.raw("value")
     if "spec" in args:
@@ -104,7 +104,7 @@ def validate(world: World, args: Arguments) -> list[str]:  # noqa: ARG001 - a sc
     return violations_of(cast("Any", args.raw("schema")), value, **root)
 
 
-def write_settings(world: World, args: Arguments) -> Started:
+def _write_settings(world: World, args: Arguments) -> Started:
     """Store a section of the settings, or clear it."""
     settings = cast("MemorySettings", world.composition.root[SETTINGS])
     try:
@@ -115,14 +115,14 @@ def write_settings(world: World, args: Arguments) -> Started:
 
 
 TOOLS_OPERATIONS: Final[Mapping[str, Operation]] = {
-    "tool.restrict": Operation(restrict, ("as",), ("allow", "deny", "in")),
-    "tool.guard": Operation(guard, ("as", "fn"), ("in",)),
-    "tool.present": Operation(present, ("name", "arguments"), ("result", "scope", "in")),
-    "approval.provide": Operation(provide_approval, ("as", "fn"), ("in",)),
-    "schema.compile": Operation(compile_schema, ("what", "spec")),
-    "schema.assert": Operation(assert_schema, ("what", "schema")),
-    "schema.validate": Operation(validate, ("value",), ("schema", "root", "spec")),
-    "settings.write": Operation(write_settings, ("section", "value"), ("task",)),
+    "tool.restrict": Operation(_restrict, ("as",), ("allow", "deny", "in")),
+    "tool.guard": Operation(_guard, ("as", "fn"), ("in",)),
+    "tool.present": Operation(_present, ("name", "arguments"), ("result", "scope", "in")),
+    "approval.provide": Operation(_provide_approval, ("as", "fn"), ("in",)),
+    "schema.compile": Operation(_compile_schema, ("what", "spec")),
+    "schema.assert": Operation(_assert_schema, ("what", "schema")),
+    "schema.validate": Operation(_validate, ("value",), ("schema", "root", "spec")),
+    "settings.write": Operation(_write_settings, ("section", "value"), ("task",)),
 }
 """Every operation of the tools beyond the core."""
 

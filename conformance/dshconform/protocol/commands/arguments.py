@@ -28,6 +28,7 @@ In: TypeAlias = Name | AgentPlace
 """Through which context a command goes: `root` (the default), or an agent's."""
 
 Target: TypeAlias = Annotated[Json, Meta(description="`next-turn` or `next-step`; any other value is for refusals.")]
+"""The list of an inbox that a message goes to."""
 
 
 class Placed(Arguments, frozen=True, kw_only=True):

@@ -43,7 +43,9 @@ class CtxProvide(Placed, frozen=True, kw_only=True):
 
     as_: Name = msgspec.field(name="as")
     key: Name
+    """The name of the service."""
     value: Json
+    """Any JSON, or a function of the suite, which an accessor asks each time."""
 
 
 class CtxGet(Placed, frozen=True, kw_only=True):
@@ -56,7 +58,9 @@ class TargetNew(Arguments, frozen=True, kw_only=True):
     """A receiver: with `key` (null too, which is none) a carrier, of `base` if that is given."""
 
     target: Name
+    """What the suite calls the receiver."""
     filter: FunctionSpec | UnsetType = UNSET
+    """Says of a context whether its listeners hear what is dispatched to the receiver."""
     base: Receiver | UnsetType = UNSET
     key: In | UnsetType | None = UNSET
 
@@ -68,8 +72,10 @@ class Dispatch(Placed, frozen=True, kw_only=True):
     """
 
     mode: Literal["emit", "serial", "parallel", "waterfall"]
+    """How the listeners are called, as the specification's modes."""
     event: Name
     args: list[Json] | UnsetType = UNSET
+    """What the listeners are called with, nothing unless given."""
     to: Receiver | UnsetType = UNSET
     default: FunctionSpec | UnsetType = UNSET
     task: Name | UnsetType = UNSET
@@ -80,6 +86,7 @@ class Observe(Placed, frozen=True, kw_only=True):
 
     as_: Name = msgspec.field(name="as")
     fn: FunctionSpec
+    """Called for each dispatch, with its mode, its name, its receiver and its arguments."""
 
 
 class ServiceOpen(Placed, frozen=True, kw_only=True):
@@ -95,6 +102,7 @@ class ServiceAdd(Placed, frozen=True, kw_only=True):
 
     key: Name
     as_: Name = msgspec.field(name="as")
+    """The suite's name for the disposer of the entry."""
     name: Name
 
 

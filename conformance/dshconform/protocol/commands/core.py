@@ -27,9 +27,13 @@ class PersistenceConfig(Arguments, frozen=True, kw_only=True):
     """Where sessions are stored: a stub of the suite (feature `stub-store`), which has functions for everything."""
 
     kind: Literal["stub"]
+    """Which store: the stub is the only one."""
     load: FunctionSpec | UnsetType = UNSET
+    """Answers the header and the events of a stored session, or null."""
     list: FunctionSpec | UnsetType = UNSET
+    """Answers the ids of what is stored."""
     release: FunctionSpec | UnsetType = UNSET
+    """Called when what was loaded is not held any more."""
 
 
 class WorldConfig(Arguments, frozen=True, kw_only=True):
@@ -43,6 +47,7 @@ class WorldConfig(Arguments, frozen=True, kw_only=True):
 
     without: list[Literal["loop", "agents", "sessions", "llm", "tools", "prompt"]] | UnsetType = UNSET
     max_parallel_tool_calls: Json | UnsetType = msgspec.field(default=UNSET, name="maxParallelToolCalls")
+    """The largest batch of tool calls that run at once, raw, for refusals too."""
     prompt: Json | UnsetType = UNSET
     bare: bool = False
     enforce: bool | UnsetType = UNSET
@@ -50,6 +55,7 @@ class WorldConfig(Arguments, frozen=True, kw_only=True):
     agents: Json | UnsetType = UNSET
     identities: Json | UnsetType = UNSET
     persistence: PersistenceConfig | UnsetType = UNSET
+    """The store, none unless given."""
 
 
 class WorldOpen(Arguments, frozen=True, kw_only=True):
@@ -73,6 +79,7 @@ class Run(Arguments, frozen=True, kw_only=True):
 
     task: Name
     do: Script
+    """What it does, action by action."""
 
 
 class Undo(Arguments, frozen=True, kw_only=True):
@@ -87,10 +94,15 @@ class Listen(Placed, frozen=True, kw_only=True):
 
     as_: Name = msgspec.field(name="as")
     event: Name
+    """The event's name in the specification, or one of the suite's own."""
     fn: FunctionSpec
+    """The listener itself."""
     prepend: Json | UnsetType = UNSET
+    """Whether it stands before the listeners that are there, raw."""
     global_: Json | UnsetType = msgspec.field(default=UNSET, name="global")
+    """Whether it hears other scopes too, raw."""
     once: Json | UnsetType = UNSET
+    """Whether it leaves after its first call, raw."""
 
 
 class Effect(Placed, frozen=True, kw_only=True):
@@ -101,6 +113,7 @@ class Effect(Placed, frozen=True, kw_only=True):
 
     as_: Name = msgspec.field(name="as")
     undo: FunctionSpec | UnsetType = UNSET
+    """The cleanup."""
     body: FunctionSpec | UnsetType = UNSET
     async_: bool = msgspec.field(default=False, name="async")
     task: Name | UnsetType = UNSET
@@ -150,7 +163,9 @@ class GateNext(OfGate, frozen=True, kw_only=True):
     """What `next` is called with."""
 
     args: list[Json] | UnsetType = UNSET
+    """Its arguments; none unless given."""
     keep: Name | UnsetType = UNSET
+    """The name under which what `next` answers is held (feature `values`)."""
 
 
 class GateDo(OfGate, frozen=True, kw_only=True):
@@ -179,7 +194,9 @@ class AgentCreate(Placed, frozen=True, kw_only=True):
     agent: Name
     handle: Name | UnsetType = UNSET
     options: Json | UnsetType = UNSET
+    """The agent's options, raw."""
     meta: Json | UnsetType = UNSET
+    """The metadata of its session's header, raw."""
     seed: Json | UnsetType = UNSET
     signal: Json | UnsetType = UNSET
     setup: FunctionSpec | UnsetType = UNSET
@@ -202,7 +219,9 @@ class AgentSend(AgentMessage, frozen=True, kw_only=True):
     """The message, which list it goes to, and whether it wakes the agent."""
 
     target: Target
+    """The list that the message goes to."""
     wakeup: Json
+    """Whether it wakes the agent, raw."""
 
 
 class AgentCancel(OfAgent, frozen=True, kw_only=True):
@@ -210,6 +229,7 @@ class AgentCancel(OfAgent, frozen=True, kw_only=True):
 
     cause: Json
     keep_inbox: Json | UnsetType = msgspec.field(default=UNSET, name="keepInbox")
+    """Whether the pending messages stay, raw."""
 
 
 class AgentMaintain(AgentTask, frozen=True, kw_only=True):
@@ -228,9 +248,13 @@ class InboxSplice(OfAgent, frozen=True, kw_only=True):
     """As the list operation of that name."""
 
     target: Target
+    """The list to change."""
     start: Json | UnsetType = UNSET
+    """The place of the change, counted from the end where it is negative."""
     delete_count: Json | UnsetType = msgspec.field(default=UNSET, name="deleteCount")
+    """How many messages leave from there; none unless given."""
     inserted: Json | UnsetType = UNSET
+    """The messages that come in their place."""
 
 
 class InboxRemove(OfAgent, frozen=True, kw_only=True):
@@ -264,6 +288,7 @@ View: TypeAlias = Literal[
     "requestHeader",
     "requestContext",
 ]
+"""What can be read of a session."""
 
 
 class SessionRead(Arguments, frozen=True, kw_only=True):
@@ -277,12 +302,16 @@ class SessionAppend(Arguments, frozen=True, kw_only=True):
     """An event to append; `intent` is the surface operation."""
 
     session: Which
+    """The session, by its name or that of its agent."""
     type: Json
+    """The type of the event, raw."""
     data: Json | UnsetType = UNSET
+    """The data of the event, raw."""
     intent: Json | UnsetType = UNSET
 
 
 Folded: TypeAlias = Literal["work", "surface", "requestHeader", "todos", "canonical", "equal", "message"]
+"""What can be folded: the pure functions over logs."""
 
 
 class Fold(Arguments, frozen=True, kw_only=True):
@@ -294,6 +323,7 @@ class Fold(Arguments, frozen=True, kw_only=True):
     what: Folded
     events: Json | UnsetType = UNSET
     from_: Json | UnsetType = msgspec.field(default=UNSET, name="from")
+    """The header in force before the events, for the fold of request headers."""
     header: Json | UnsetType = UNSET
     a: Json | UnsetType = UNSET
     b: Json | UnsetType = UNSET
@@ -321,15 +351,21 @@ class ModelRegister(Placed, frozen=True, kw_only=True):
     """
 
     as_: Name = msgspec.field(name="as")
+    """The suite's name for the registration, and for its disposer."""
     routes: Json
     stream: FunctionSpec
+    """Makes the items of a reply."""
     adapter: Name | UnsetType = UNSET
     start: FunctionSpec | UnsetType = UNSET
+    """Called with the stream operation of the adapter, before `stream`; what it raises fails the start."""
     resolve: Json | UnsetType = UNSET
     models: FunctionSpec | UnsetType = UNSET
+    """Answers the models of the adapter."""
     close: FunctionSpec | UnsetType = UNSET
+    """Called when the consumer closes a stream."""
     names: Json | UnsetType = UNSET
     retry_policy: Json | UnsetType = msgspec.field(default=UNSET, name="retryPolicy")
+    """What the adapter says of retries, raw."""
 
 
 class ToolRegister(Placed, frozen=True, kw_only=True):
@@ -344,11 +380,16 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """One call of a tool. Without `signal` it gets a fresh one."""
 
     call_id: Json = msgspec.field(name="callId")
+    """The id of the call, raw."""
     name: Json
+    """The tool's name, raw."""
     arguments: Json
+    """What the model passed, raw."""
     signal: Json | UnsetType = UNSET
     root_call_id: Json | UnsetType = msgspec.field(default=UNSET, name="rootCallId")
+    """The call at the root of nested ones, raw."""
     parent: Json | UnsetType = UNSET
+    """The execution that makes the call, raw."""
 
 
 class ToolMode(Scoped, frozen=True, kw_only=True):
@@ -376,6 +417,7 @@ class ValueKeep(Arguments, frozen=True, kw_only=True):
     """A value to hold, and under which name."""
 
     as_: Name = msgspec.field(name="as")
+    """The name under which it is held."""
     value: Json
 
 
@@ -384,6 +426,7 @@ class ValueGet(Arguments, frozen=True, kw_only=True):
 
     of: Name
     path: Path | UnsetType = UNSET
+    """The members and places that lead to what is read; the value itself unless given."""
 
 
 class ValueSet(Arguments, frozen=True, kw_only=True):
@@ -391,6 +434,7 @@ class ValueSet(Arguments, frozen=True, kw_only=True):
 
     of: Name
     path: Path
+    """The members and places that lead to where it is assigned."""
     value: Json
 
 
@@ -399,6 +443,7 @@ class ValueRemove(Arguments, frozen=True, kw_only=True):
 
     of: Name
     path: Path
+    """The members and places that lead to what leaves."""
 
 
 # --- the table ---------------------------------------------------------------------------------------------------

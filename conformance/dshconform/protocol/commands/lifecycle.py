@@ -17,11 +17,15 @@ class AgentResume(Placed, frozen=True, kw_only=True):
     """`agent` is the stored id, `handle` the suite's name for the agent (by default the id)."""
 
     task: Name | UnsetType = UNSET
+    """The name of the operation, in the row that says how it ended."""
     agent: Name
     handle: Name | UnsetType = UNSET
     options: Json | UnsetType = UNSET
+    """The agent's options, raw."""
     signal: Json | UnsetType = UNSET
+    """Ends the resuming when it fires, raw."""
     setup: FunctionSpec | UnsetType = UNSET
+    """Composes the agent's scope before the agent is there."""
 
 
 class RegistryOwns(Placed, frozen=True, kw_only=True):
@@ -29,12 +33,14 @@ class RegistryOwns(Placed, frozen=True, kw_only=True):
 
     id: Json
     owner: Which
+    """The agent that may own it."""
 
 
 class RegistryStub(Arguments, frozen=True, kw_only=True):
     """The suite's name for the stub, its id, and the session that it says is its own."""
 
     agent: Name
+    """The suite's name for the stub."""
     id: Json
     session: Which
 
@@ -50,6 +56,7 @@ class RegistryEnter(OfRegistry, frozen=True, kw_only=True):
 
     as_: Name = msgspec.field(name="as")
     owner: Which | UnsetType = UNSET
+    """The agent that owns the one entered."""
 
 
 class RegistryRegister(OfRegistry, frozen=True, kw_only=True):
@@ -63,7 +70,9 @@ class RegistrySetFactory(Placed, frozen=True, kw_only=True):
 
     as_: Name = msgspec.field(name="as")
     create: FunctionSpec
+    """Asked for new agents."""
     resume: FunctionSpec
+    """Asked for stored ones."""
 
 
 class InitiatorRun(Placed, frozen=True, kw_only=True):
@@ -74,6 +83,7 @@ class InitiatorRun(Placed, frozen=True, kw_only=True):
 
     agent: Which | None
     fn: FunctionSpec
+    """Runs inside the boundary."""
     task: Name | UnsetType = UNSET
 
 
@@ -81,6 +91,7 @@ class WorldPart(Arguments, frozen=True, kw_only=True):
     """A part of the composition."""
 
     task: Name | UnsetType = UNSET
+    """The name of the operation, in the row that says how it ended."""
     part: Literal["loop", "agents", "sessions", "llm", "tools", "prompt", "persistence"]
 
 

@@ -23,7 +23,9 @@ class ModelModels(Placed, frozen=True, kw_only=True):
     """Whose models."""
 
     task: Name | UnsetType = UNSET
+    """The name of the operation, in the row that says what it answered."""
     provider: Json
+    """The route whose adapter is asked, raw."""
 
 
 class ModelInfo(ModelModels, frozen=True, kw_only=True):
@@ -36,9 +38,12 @@ class LlmPrepare(Placed, frozen=True, kw_only=True):
     """A call configuration; `call` names the prepared call."""
 
     task: Name | UnsetType = UNSET
+    """The name of the operation, in the row that says what it answered."""
     call: Name
     config: Json
+    """The call configuration, raw."""
     signal: Json | UnsetType = UNSET
+    """Ends the preparing when it fires, raw."""
 
 
 class LlmStream(Placed, frozen=True, kw_only=True):
@@ -53,6 +58,7 @@ class OfStream(Arguments, frozen=True, kw_only=True):
     """A stream made by `llm.stream`."""
 
     task: Name | UnsetType = UNSET
+    """The name of the operation, in the row that says what it answered."""
     stream: Name
 
 
@@ -60,10 +66,15 @@ class LlmErrorFields(Arguments, frozen=True, kw_only=True):
     """What an LlmError is made with."""
 
     message: Json
+    """The text of the error."""
     code: Json
+    """One of the codes of the specification, or what has to be refused."""
     status: Json | UnsetType = UNSET
+    """The HTTP status."""
     provider_retry_after_ms: Json | UnsetType = msgspec.field(default=UNSET, name="providerRetryAfterMs")
+    """How long the provider asks to wait, in milliseconds."""
     request_id: Json | UnsetType = msgspec.field(default=UNSET, name="requestId")
+    """The provider's id of the request."""
 
 
 class ModelSelect(OfAgent, frozen=True, kw_only=True):

@@ -25,10 +25,12 @@ class OwnerOpen(Placed, frozen=True, kw_only=True):
 
     owner: Name
     requires: list[Name] | UnsetType = UNSET
+    """The services that have to be there before the body runs."""
     plugin: Name | UnsetType = UNSET
     name: str | UnsetType = UNSET
     body: FunctionSpec | UnsetType = UNSET
     config: Json | UnsetType = UNSET
+    """What the body is given."""
 
 
 class OwnerClose(Arguments, frozen=True, kw_only=True):
@@ -48,6 +50,7 @@ class OwnerTask(OfOwner, frozen=True, kw_only=True):
     """An asynchronous operation of an owner."""
 
     task: Name | UnsetType = UNSET
+    """The name of the operation, in the row that says how it ended."""
 
 
 # --- scopes ------------------------------------------------------------------------------------------------------
@@ -66,6 +69,7 @@ class ScopeClose(Arguments, frozen=True, kw_only=True):
 
     scope: Name
     task: Name | UnsetType = UNSET
+    """The name of the closing, in the row that says how it ended."""
 
 
 class ScopeBind(Arguments, frozen=True, kw_only=True):

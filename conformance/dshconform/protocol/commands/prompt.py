@@ -22,7 +22,9 @@ class PromptContext(Contribution, frozen=True, kw_only=True):
     """The text, or a function that answers it for each assembly."""
 
     name: Json
+    """The name of the contribution, raw."""
     order: Json
+    """Its place among the others, the smallest first; raw, for refusals."""
     text: Json
 
 
@@ -36,6 +38,7 @@ class PromptVariable(Contribution, frozen=True, kw_only=True):
     """The value, or a function that answers it for each assembly; nothing (`undefined`) is no value."""
 
     name: Json
+    """The variable's name, raw."""
     value: Json
 
 
@@ -49,6 +52,7 @@ class PromptAssemble(Scoped, frozen=True, kw_only=True):
     """The assemble context: the scope, the agent that the assembly is for, and a signal."""
 
     task: Name | UnsetType = UNSET
+    """The name of the operation, in the row that says what was assembled."""
     agent: Which | UnsetType = UNSET
     signal: Json | UnsetType = UNSET
 

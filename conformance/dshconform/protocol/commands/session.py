@@ -18,7 +18,9 @@ class SessionCreate(Placed, frozen=True, kw_only=True):
     session: Name
     id: Json | UnsetType = UNSET
     meta: Json | UnsetType = UNSET
+    """Members of the header, raw."""
     seed: Json | UnsetType = UNSET
+    """Events that the log begins with, raw."""
 
 
 class SessionRestore(Placed, frozen=True, kw_only=True):
@@ -26,6 +28,7 @@ class SessionRestore(Placed, frozen=True, kw_only=True):
 
     session: Name
     id: Json
+    """The id that it is asked for by, which may not be that of the header; raw."""
     header: Json
     events: Json
 
@@ -52,8 +55,10 @@ class SessionFork(Placed, frozen=True, kw_only=True):
     """What to fork: a session by its name, or `{"id": …}`, which is looked up; and the suite's name for the child."""
 
     source: Json
+    """The name of the parent, or `{"id": …}`."""
     session: Name
     boundary: Json | UnsetType = UNSET
+    """The sequence number at which the child's log ends, raw; the parent's last unless given."""
     id: Json | UnsetType = UNSET
 
 
@@ -61,6 +66,7 @@ class SessionFlush(OfSession, frozen=True, kw_only=True):
     """The session to store."""
 
     task: Name | UnsetType = UNSET
+    """The name of the operation, in the row that says whether it was stored."""
 
 
 class SessionRefuse(Arguments, frozen=True, kw_only=True):

@@ -18,7 +18,9 @@ class ToolRestrict(Placed, frozen=True, kw_only=True):
 
     as_: Name = msgspec.field(name="as")
     allow: Json | UnsetType = UNSET
+    """The names that the scope may inherit, raw; all unless given."""
     deny: Json | UnsetType = UNSET
+    """The names that it may not, raw."""
 
 
 class ToolGuard(Placed, frozen=True, kw_only=True):
@@ -26,12 +28,14 @@ class ToolGuard(Placed, frozen=True, kw_only=True):
 
     as_: Name = msgspec.field(name="as")
     fn: FunctionSpec
+    """Asked before each call runs."""
 
 
 class ToolPresent(Scoped, frozen=True, kw_only=True):
     """The tool that the scope resolves, the arguments of a call, and for a view of its result that as it was logged."""
 
     name: Json
+    """The name of the tool, raw."""
     arguments: Json
     result: Json | UnsetType = UNSET
 
@@ -41,13 +45,16 @@ class ApprovalProvide(Placed, frozen=True, kw_only=True):
 
     as_: Name = msgspec.field(name="as")
     fn: FunctionSpec
+    """Answers the requests."""
 
 
 class SchemaCompile(Arguments, frozen=True, kw_only=True):
     """A specification in the schema language: of one value, or of parameters."""
 
     what: Literal["value", "parameters"]
+    """Whether it is the specification of one value or of parameters."""
     spec: Json
+    """The specification, raw."""
 
 
 class SchemaAssert(Arguments, frozen=True, kw_only=True):
@@ -70,8 +77,10 @@ class SettingsWrite(Arguments, frozen=True, kw_only=True):
     """A section of the user's settings, and what is stored there; null clears it."""
 
     task: Name | UnsetType = UNSET
+    """The name of the operation, in the row that says how it ended."""
     section: Name
     value: Json
+    """What the section shall be, raw."""
 
 
 TOOLS: Final[Mapping[str, Operation]] = {
