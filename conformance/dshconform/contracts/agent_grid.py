@@ -32,6 +32,7 @@ from dshconform.protocol.json_value import JsonMap
 A = TypeVar("A", bound=AbstractAgent)
 
 Approach: TypeAlias = Callable[[Fresh], Sequence[JsonMap]]
+"""Commands that lead from rest into a state, given names for its messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,10 @@ class Stage(Generic[A]):
     """A phase: how it is reached from rest, its windows with what leads there, and what can be done in each."""
 
     approach: Approach
+    """The commands that lead there."""
     windows: Mapping[str, Approach]
     acts: Mapping[str, Act[A]]
+    """What can be done in each of its windows, by the name of the act."""
 
 
 class Grid(Generic[A]):
@@ -66,10 +69,17 @@ class Grid(Generic[A]):
         self._phase, self._window, self._named = phase, window, named
         self.rest: Final = rest
         self.places: Final = tuple(_places(stages))
+        """Each window of each phase, with the cells of its acts."""
         self.cells: Final = tuple(cell for place in self.places for cell in place.acts)
+        """All cells, in the order of the phases."""
 
     def cell(self, agent: A, command: JsonMap) -> str | None:
-        """The cell that a command visits, if it visits one."""
+        """The cell that a command visits, if it visits one.
+
+        Args:
+            agent: In the state before the command.
+            command: A legal command.
+        """
         op, args = read_command(command)
         act = self._named(agent, op, args) or _common_act(op, args)
         return None if act is None else spelled(self._phase(agent), act, self._window(agent))
@@ -87,7 +97,12 @@ def _places(stages: Mapping[str, Stage[A]]) -> Iterator[Place[A]]:
 
 
 def both(first: Approach, then: Approach) -> Approach:
-    """One approach behind the other."""
+    """One approach behind the other.
+
+    Args:
+        first: The commands that come first.
+        then: Those that follow; both take names from the same source.
+    """
     return lambda fresh: [*first(fresh), *then(fresh)]
 
 
@@ -96,6 +111,7 @@ def both(first: Approach, then: Approach) -> Approach:
 _LIVE: Final = "live"
 _DISPOSED: Final = "disposed"
 LATCHED: Final = "latched"
+"""The window of a wake that is remembered."""
 
 SIGNALS: Final[Mapping[str, Approach]] = {
     _LIVE: lambda _: [],
@@ -167,6 +183,7 @@ DELIVERIES: Final[Mapping[str, Act[AbstractAgent]]] = {
     "send waking": lambda _, fresh: send(next(fresh), "next-step", wakeup=True),
     "burst": lambda _, fresh: burst(inject(next(fresh)), inspect()),
 }
+"""The ways to give the agent a message, each with a fresh name."""
 STREAM: Final[Mapping[str, Act[AbstractAgent]]] = {
     "text": lambda *_: text("x"),
     "finish": lambda *_: finish("stop"),
@@ -198,7 +215,15 @@ def _common_act(op: str, args: JsonMap) -> str | None:
 
 
 def stream_act(op: str, args: JsonMap) -> str | None:
-    """What an item of the model's stream is called."""
+    """What an item of the model's stream is called.
+
+    Args:
+        op: The operation.
+        args: Its arguments.
+
+    Returns:
+        The name of the act; none where it is nothing of the stream.
+    """
     if op != "stream.chunk":
         return {"stream.end": "end", "stream.fail": "fail"}.get(op)
     chunk = args.get("chunk")

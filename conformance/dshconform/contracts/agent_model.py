@@ -79,7 +79,11 @@ class AgentModel(Model, Generic[A]):
         return [list(prologue) for prologue in self._alphabet.prologues]
 
     def propose(self, source: Source) -> JsonMap:
-        """Choose a legal command."""
+        """Choose a legal command.
+
+        Args:
+            source: Where choices come from.
+        """
         if self._choice is None:
             self._choice = self._alphabet.standing(source)
         proposed = self._choice(source, self._agent)
@@ -126,7 +130,11 @@ class AgentModel(Model, Generic[A]):
         return [step, self.look()] if self.looks else [step]
 
     def simpler(self, command: JsonMap) -> list[JsonMap]:
-        """Commands that say less than this one."""
+        """Commands that say less than this one.
+
+        Args:
+            command: A command that led to a difference.
+        """
         return self._alphabet.simpler(command)
 
     def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:

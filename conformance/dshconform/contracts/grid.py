@@ -37,7 +37,11 @@ class Place(Generic[S]):
 
 
 def spelled(*parts: str) -> str:
-    """A cell as a text: `streaming / steer / live`."""
+    """A cell as a text: `streaming / steer / live`.
+
+    Args:
+        *parts: The phase or place first, then the act, then the window.
+    """
     return " / ".join(parts)
 
 

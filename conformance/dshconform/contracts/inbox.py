@@ -63,6 +63,7 @@ class InboxModel(AgentModel[AbstractAgent]):
 
     name: ClassVar[str] = "inbox"
     profile: ClassVar[str] = "core"
+    """The profile that an implementation must declare."""
     variants: ClassVar[Mapping[str, str]] = VARIANTS
     clauses: ClassVar[tuple[str, ...]] = (
         *("AGENT-ID-01", "AGENT-STATUS-01", "AGENT-STATUS-03", "AGENT-STATUS-04"),

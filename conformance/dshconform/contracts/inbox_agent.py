@@ -137,11 +137,19 @@ class AbstractAgent:
         return self.gate_open
 
     def compared(self, whole: frozenset[str]) -> frozenset[str]:
-        """What is compared of the rows that a command leads to, of all that the contract speaks about."""
+        """What is compared of the rows that a command leads to, of all that the contract speaks about.
+
+        Args:
+            whole: The kinds of rows that the contract speaks about.
+        """
         return whole - {"closed"} if self.left else whole  # the stream may be closed before or after the commit
 
     def tell(self, row: ExpectedRow) -> None:
-        """Something happens that must be observed; of a splice, before the list changes."""
+        """Something happens that must be observed; of a splice, before the list changes.
+
+        Args:
+            row: What it looks like.
+        """
         self.rows.append(row)
 
     # ------------------------------------------------------------------ the lists
@@ -157,7 +165,17 @@ class AbstractAgent:
         filed: Clauses,
         nothing_removed: Clauses = ("INBOX-SHAPE-01",),
     ) -> None:
-        """Messages are inserted: splice and notifications; for the clauses see `inbox_rows.insertion`."""
+        """Messages are inserted: splice and notifications; for the clauses see `inbox_rows.insertion`.
+
+        Args:
+            target: The list.
+            start: The place of the first of them.
+            messages: What is inserted, in order.
+            row: Demand the logged splice.
+            place: Demand that it is there.
+            filed: Demand that it goes into this list.
+            nothing_removed: Demand that nothing leaves.
+        """
         self.tell(
             rows.insertion(target, start, messages, row=row, place=place, filed=filed, nothing_removed=nothing_removed)
         )
@@ -177,7 +195,18 @@ class AbstractAgent:
         counted: Clauses,
         noted: Clauses = (),
     ) -> None:
-        """Messages are canceled, and others put in their place; see `inbox_rows.cancellation`."""
+        """Messages are canceled, and others put in their place; see `inbox_rows.cancellation`.
+
+        Args:
+            target: The list.
+            start: The place of the first of those that leave.
+            removed: The messages that leave.
+            inserted: Those that come in their place.
+            row: Demand the logged splice.
+            place: Demand that it is there.
+            counted: Demand that so many leave.
+            noted: Demand the notifications, beside the clause that all of them have.
+        """
         self.tell(rows.cancellation(target, start, len(removed), inserted, row=row, place=place, counted=counted))
         self.lists[target][start : start + len(removed)] = inserted
         self.gone.update(str(message["id"]) for message in removed)
@@ -186,7 +215,11 @@ class AbstractAgent:
                 self.tell(rows.note(f"agent/inbox/{name}", message, noted))
 
     def clear(self, row: Clauses) -> None:
-        """Everything pending is canceled, `next-step` first."""
+        """Everything pending is canceled, `next-step` first.
+
+        Args:
+            row: Demand the logged splices.
+        """
         order: Clauses = ("INBOX-CLEAR-01",)
         for target in ("next-step", "next-turn"):
             held = list(self.lists[target])
@@ -226,12 +259,22 @@ class AbstractAgent:
     # ------------------------------------------------------------------ the driver
 
     def aborted(self, clauses: Clauses) -> None:
-        """The signal that the waiting model holds fires."""
+        """The signal that the waiting model holds fires.
+
+        Args:
+            clauses: Demand that its holder is told.
+        """
         assert self.cause is not None
         self.rows.append(rows.abort_row(self.calls, self.cause, clauses))
 
     def wake(self, status: Clauses, opened: Clauses, batch: Clauses) -> None:
-        """A driver starts: status, turn and first claim, each with the clauses that answer for it."""
+        """A driver starts: status, turn and first claim, each with the clauses that answer for it.
+
+        Args:
+            status: Demand that it is running.
+            opened: Demand the new turn.
+            batch: Demand what its first step is given.
+        """
         self._tell_status("running", status)
         self._open_turn(opened, batch)
 

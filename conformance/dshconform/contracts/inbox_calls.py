@@ -23,6 +23,7 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED
 
 IDLE_CANCEL_KEEPS_INPUT: Final = "idle-cancel-keeps-input"
+"""A variant: a cancel of an idle agent leaves what is pending where it is."""
 _UNKNOWN_TARGET_AFTER_ABORT: Final = "unknown-target-after-abort"
 VARIANTS: Final[Mapping[str, str]] = {
     IDLE_CANCEL_KEEPS_INPUT: "CANCEL-IDLE-02",  # a `cancel` without an activity leaves the inbox alone
@@ -81,6 +82,10 @@ class Calls:
     def legal(self, op: str, args: JsonMap) -> bool:
         """Whether the clauses say what a call does now.
 
+        Args:
+            op: The operation.
+            args: Its arguments.
+
         Raises:
             CommandError: It is no command of this contract.
         """
@@ -113,7 +118,15 @@ class Calls:
         return True
 
     def call(self, op: str, args: JsonMap) -> Answer:
-        """Make a legal call: everything up to its return, and not the `return` row."""
+        """Make a legal call: everything up to its return, and not the `return` row.
+
+        Args:
+            op: The operation.
+            args: Its arguments.
+
+        Returns:
+            What the call returns or throws, and the clauses that say so.
+        """
         match op:
             case "burst":
                 return self._burst(args)

@@ -49,7 +49,12 @@ class Standing:
         return _choose(source, self.families(streaming=agent.gate_open, idle=agent.phase == "idle"), agent.lists)
 
     def families(self, *, streaming: bool, idle: bool) -> Sequence[tuple[int, str]]:
-        """The families of commands that make sense now, with their weights."""
+        """The families of commands that make sense now, with their weights.
+
+        Args:
+            streaming: Whether the model waits for its next item.
+            idle: Whether the agent is idle.
+        """
         return self._families[streaming, idle]
 
 
@@ -105,7 +110,11 @@ def _cancel(source: Source, lists: Lists) -> JsonMap:
 
 
 def cancellation(source: Source) -> JsonMap:
-    """Choose a cancel."""
+    """Choose a cancel.
+
+    Args:
+        source: Where choices come from.
+    """
     cause = source.weighted([(6, write.CAUSES[0]), (4, write.CAUSES[1]), (3, write.CAUSES[2]), (3, write.CAUSES[3])])
     return write.cancel(cause, keep=source.weighted([(5, None), (5, True), (1, False)]))
 

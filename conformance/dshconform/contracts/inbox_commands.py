@@ -14,6 +14,7 @@ _GATE: Final[JsonMap] = {"gate": {"kind": "model/stream"}}
 STREAM_ANSWERS: Final = frozenset({"stream.chunk", "stream.end", "stream.fail"})
 """What answers the stream gate of the model."""
 TARGETS: Final = ("next-turn", "next-step")
+"""The lists of an inbox."""
 PRESETS: Final[Mapping[str, tuple[str, bool]]] = {
     "agent.followup": ("next-turn", True),
     "agent.steer": ("next-step", True),
@@ -27,7 +28,9 @@ CAUSES: Final[tuple[JsonMap, ...]] = (
     {"kind": "hook", "reason": "because"},
     {"kind": "disposed"},
 )
+"""The causes that the examples cancel with, one of each kind."""
 FAILURE: Final[JsonMap] = {"message": "the model is busy", "code": "SERVER"}
+"""What the model fails with."""
 IDS: Final = ("a", "b", "c", "d", "e", "f", "A", "é/ 1")
 """Few, so that an id comes back; `A` and the last one are there because ids are opaque."""
 
@@ -59,57 +62,109 @@ COUNTS: Final[tuple[Json, ...]] = (
     {"$value": "Infinity"},
     {"$value": "-Infinity"},
 )
+"""Numbers for places and counts, those included that no list has."""
 
 
 def command(op: str, **args: Json) -> JsonMap:
-    """A command to the agent, or with no arguments but the gate's to the model's stream."""
+    """A command to the agent, or with no arguments but the gate's to the model's stream.
+
+    Args:
+        op: The operation.
+        **args: Its arguments beside the agent.
+    """
     return {"do": op, "args": {"agent": AGENT, **args}}
 
 
 def preset(op: str, identity: str) -> JsonMap:
-    """`followup`, `steer` or `inject` of a message."""
+    """`followup`, `steer` or `inject` of a message.
+
+    Args:
+        op: The name of the delivery.
+        identity: The message's id, which is its text too.
+    """
     return command(f"agent.{op}", message=message(identity))
 
 
 def followup(identity: str) -> JsonMap:
-    """A message into `next-turn`, waking."""
+    """A message into `next-turn`, waking.
+
+    Args:
+        identity: The message's id, which is its text too.
+    """
     return preset("followup", identity)
 
 
 def steer(identity: str) -> JsonMap:
-    """A message into `next-step`, waking."""
+    """A message into `next-step`, waking.
+
+    Args:
+        identity: The message's id, which is its text too.
+    """
     return preset("steer", identity)
 
 
 def inject(identity: str) -> JsonMap:
-    """A message into `next-step`, not waking."""
+    """A message into `next-step`, not waking.
+
+    Args:
+        identity: The message's id, which is its text too.
+    """
     return preset("inject", identity)
 
 
 def send(identity: str, target: str, *, wakeup: bool) -> JsonMap:
-    """A message into a list, waking or not."""
+    """A message into a list, waking or not.
+
+    Args:
+        identity: The message's id, which is its text too.
+        target: The list; another text is refused.
+        wakeup: Whether it wakes the agent.
+    """
     return command("agent.send", message=message(identity), target=target, wakeup=wakeup)
 
 
 def insert(op: str, target: str, identity: str) -> JsonMap:
-    """`append` or `prepend`."""
+    """`append` or `prepend`.
+
+    Args:
+        op: Which of the two.
+        target: The list; another text is refused.
+        identity: The message's id, which is its text too.
+    """
     return command(f"inbox.{op}", target=target, message=message(identity))
 
 
 def splice(target: str, start: Json, count: Json, *identities: str) -> JsonMap:
-    """`splice`; a `start` of nothing is left out."""
+    """`splice`; a `start` of nothing is left out.
+
+    Args:
+        target: The list; another text is refused.
+        start: The place, in the protocol's notation.
+        count: How many messages leave, in the protocol's notation.
+        *identities: The ids of the messages that come in.
+    """
     inserted: list[Json] = [message(identity) for identity in identities]
     given: JsonMap = {} if start is None else {"start": start}
     return command("inbox.splice", target=target, **given, deleteCount=count, inserted=inserted)
 
 
 def replace(identity: str, by: str, text: str | None = None) -> JsonMap:
-    """`replace` of a pending message by another one."""
+    """`replace` of a pending message by another one.
+
+    Args:
+        identity: The id of the pending one.
+        by: The id of the other one.
+        text: Its text; the id unless given.
+    """
     return command("inbox.replace", id=identity, message=message(by, text))
 
 
 def remove(identity: str) -> JsonMap:
-    """`remove`."""
+    """`remove`.
+
+    Args:
+        identity: The id of the pending message.
+    """
     return command("inbox.remove", id=identity)
 
 
@@ -119,23 +174,40 @@ def clear() -> JsonMap:
 
 
 def cancel(cause: JsonMap = CAUSES[0], *, keep: bool | None = None) -> JsonMap:
-    """`cancel`; a `keep` of nothing is left out."""
+    """`cancel`; a `keep` of nothing is left out.
+
+    Args:
+        cause: Why.
+        keep: Whether what is pending stays.
+    """
     given: JsonMap = {} if keep is None else {"keepInbox": keep}
     return command("agent.cancel", cause=cause, **given)
 
 
 def keep_inbox(cause: JsonMap = CAUSES[0]) -> JsonMap:
-    """`cancel` with `keepInbox`."""
+    """`cancel` with `keepInbox`.
+
+    Args:
+        cause: Why.
+    """
     return cancel(cause, keep=True)
 
 
 def text(delta: str) -> JsonMap:
-    """The model's next item: some text."""
+    """The model's next item: some text.
+
+    Args:
+        delta: The text.
+    """
     return chunk({"type": "text-delta", "index": 0, "text": delta})
 
 
 def finish(kind: str) -> JsonMap:
-    """The model's next item: a finish."""
+    """The model's next item: a finish.
+
+    Args:
+        kind: Why the model is done: `stop`, `tool-calls`, ….
+    """
     return chunk({"type": "finish", "reason": {"kind": kind}})
 
 
@@ -155,7 +227,11 @@ def fail() -> JsonMap:
 
 
 def burst(*commands: JsonMap) -> JsonMap:
-    """Commands in one uninterrupted stretch."""
+    """Commands in one uninterrupted stretch.
+
+    Args:
+        *commands: As scenarios write them.
+    """
     return {"do": "burst", "args": {"do": [{"op": one["do"], "args": one["args"]} for one in commands]}}
 
 
@@ -165,14 +241,22 @@ def inspect() -> JsonMap:
 
 
 def thrown(args: JsonMap) -> JsonMap | None:
-    """The error that a command throws, without its notation; nothing where it throws none."""
+    """The error that a command throws, without its notation; nothing where it throws none.
+
+    Args:
+        args: The arguments of `gate.reject` or `stream.fail`.
+    """
     error = args.get("error")
     form = error.get("$error") if isinstance(error, Mapping) else None
     return form if isinstance(form, Mapping) else None
 
 
 def simpler(written: JsonMap) -> list[JsonMap]:
-    """Commands that say less than this one."""
+    """Commands that say less than this one.
+
+    Args:
+        written: As a scenario writes it.
+    """
     op, args = read_command(written)
     if op == "burst":
         items = items_of(args)
@@ -196,7 +280,11 @@ def simpler(written: JsonMap) -> list[JsonMap]:
 
 
 def tidied(written: Sequence[JsonMap]) -> list[JsonMap]:
-    """The same commands, their messages named `m1`, `m2`, … in order of appearance."""
+    """The same commands, their messages named `m1`, `m2`, … in order of appearance.
+
+    Args:
+        written: The commands of one example.
+    """
     names: dict[str, str] = {}
 
     def named(identity: str) -> str:
@@ -217,13 +305,23 @@ def tidied(written: Sequence[JsonMap]) -> list[JsonMap]:
 
 
 def kind_of(value: Json) -> str | None:
-    """The tag of a cause, a reason or a finish."""
+    """The tag of a cause, a reason or a finish.
+
+    Args:
+        value: An object with `kind`, or anything else.
+    """
     kind = value.get("kind") if isinstance(value, Mapping) else None
     return kind if isinstance(kind, str) else None
 
 
 def read_command(written: Mapping[str, Json]) -> tuple[str, JsonMap]:
     """Read a command, as scenarios or as bursts write it: its operation, and its arguments.
+
+    Args:
+        written: `{do, args}`, or `{op, args}`.
+
+    Returns:
+        The operation, and its arguments, empty where there are none.
 
     Raises:
         CommandError: It is none.
@@ -236,6 +334,12 @@ def read_command(written: Mapping[str, Json]) -> tuple[str, JsonMap]:
 
 def items_of(args: JsonMap) -> list[JsonMap]:
     """Read the commands of a burst.
+
+    Args:
+        args: The arguments of the burst.
+
+    Returns:
+        The commands as they are written.
 
     Raises:
         CommandError: They are no list of objects.
@@ -250,6 +354,12 @@ def items_of(args: JsonMap) -> list[JsonMap]:
 def message_of(args: JsonMap) -> JsonMap:
     """Read the message of a command.
 
+    Args:
+        args: The arguments of the command.
+
+    Returns:
+        The message.
+
     Raises:
         CommandError: There is none.
     """
@@ -258,6 +368,12 @@ def message_of(args: JsonMap) -> JsonMap:
 
 def messages_in(value: Json) -> list[JsonMap]:
     """Read a list of messages.
+
+    Args:
+        value: What should be a list of messages, or one message alone.
+
+    Returns:
+        The messages.
 
     Raises:
         CommandError: It is none.
@@ -271,6 +387,12 @@ def messages_in(value: Json) -> list[JsonMap]:
 
 def number(value: Json) -> float:
     """Read a number in the protocol's notation; nothing is not a number.
+
+    Args:
+        value: As a scenario writes it.
+
+    Returns:
+        The number, which may be infinite.
 
     Raises:
         CommandError: It is no number.

@@ -71,3 +71,4 @@ def _rest(agent: AbstractAgent, fresh: Fresh) -> JsonMap | None:
 
 
 GRID: Final[Grid[AbstractAgent]] = Grid(_STAGES, lambda agent: agent.phase, _window, _named, _rest)
+"""What can be done to an agent, in each window of its life."""

@@ -11,10 +11,14 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
 AGENT: Final = "a"
+"""The name of the agent of an example, and of its session."""
 MODEL: Final = "model"
+"""The name of the function that is the agent's model."""
 ROUTE: Final[JsonMap] = {"provider": "mock", "model": "m1"}
+"""The route that leads to it."""
 
 Clauses: TypeAlias = tuple[str, ...]
+"""The ids of those that demand something; the first one answers for a difference."""
 
 _NO_OUTCOME: Final[Json] = {"$by": "INBOX-SHAPE-02", "is": {"$absent": True}}
 _CANCELED: Final[Json] = {"$by": "INBOX-SHAPE-02", "is": "canceled"}
@@ -31,7 +35,14 @@ def whole(message: JsonMap) -> JsonMap:
 
 
 def log_row(event: str, data: Json, clauses: Clauses, **members: Json) -> ExpectedRow:
-    """A logged event; `members` are further members of its envelope."""
+    """A logged event; `members` are further members of its envelope.
+
+    Args:
+        event: The type of the event.
+        data: A pattern for its data.
+        clauses: Demand it.
+        **members: Patterns for them, by name.
+    """
     return ExpectedRow(
         {"on": "log", "session": AGENT, "event": {"type": event, "data": data, **members}},
         clauses,
@@ -39,7 +50,13 @@ def log_row(event: str, data: Json, clauses: Clauses, **members: Json) -> Expect
 
 
 def live_row(name: str, payload: JsonMap, clauses: Clauses) -> ExpectedRow:
-    """A notification about the agent."""
+    """A notification about the agent.
+
+    Args:
+        name: The event's name in the specification.
+        payload: A pattern for its fields.
+        clauses: Demand it.
+    """
     return ExpectedRow({"on": "live", "name": name, "agent": AGENT, "payload": payload}, clauses)
 
 
@@ -125,7 +142,13 @@ def claim_splices(
 
 
 def claimed_note(turn: int, message: JsonMap, batch: Clauses) -> ExpectedRow:
-    """`agent/inbox/claimed`; for `batch` see `claim_splices`."""
+    """`agent/inbox/claimed`; for `batch` see `claim_splices`.
+
+    Args:
+        turn: The number of the turn.
+        message: The message that was claimed.
+        batch: Demand that it is this message.
+    """
     payload: JsonMap = {"message": by(batch, whole(message)), "turn": turn}
     return live_row("agent/inbox/claimed", payload, ("INBOX-CLAIM-03",))
 
@@ -142,22 +165,44 @@ def _claimed(target: str, count: int, row: Clauses, batch: Clauses, order: Claus
 
 
 def note(name: str, message: JsonMap, clauses: Clauses = ()) -> ExpectedRow:
-    """`agent/inbox/inserted` or `agent/inbox/discarded`."""
+    """`agent/inbox/inserted` or `agent/inbox/discarded`.
+
+    Args:
+        name: Which of the two.
+        message: The message that it is about.
+        clauses: Demand it, beside the clause that all of them have.
+    """
     return live_row(name, {"message": whole(message)}, (*clauses, "INBOX-NOTE-01"))
 
 
 def status_row(status: str, clauses: Clauses) -> ExpectedRow:
-    """`agent/status`."""
+    """`agent/status`.
+
+    Args:
+        status: `running` or `idle`.
+        clauses: Demand it.
+    """
     return live_row("agent/status", {"status": status}, clauses)
 
 
 def turn_start(turn: int, clauses: Clauses) -> ExpectedRow:
-    """`turn/start`."""
+    """`turn/start`.
+
+    Args:
+        turn: The number of the turn.
+        clauses: Demand it.
+    """
     return log_row("turn/start", {"turn": by(("LOOP-OPEN-02",), turn)}, clauses)
 
 
 def turn_end(turn: int, reason: JsonMap, clauses: Clauses) -> ExpectedRow:
-    """`turn/end`; that a cancelled turn's reason says no more than that is LOG-EVT-03 (see the ledgers)."""
+    """`turn/end`; that a cancelled turn's reason says no more than that is LOG-EVT-03 (see the ledgers).
+
+    Args:
+        turn: The number of the turn.
+        reason: Why it ended, whole.
+        clauses: Demand it.
+    """
     aborted = reason.get("kind") == "aborted"
     written: JsonMap = {**reason, "kind": by(clauses, reason["kind"])} if aborted else reason
     ending = by(("LOG-EVT-03",) if aborted else clauses, {"$exact": written})
@@ -165,12 +210,24 @@ def turn_end(turn: int, reason: JsonMap, clauses: Clauses) -> ExpectedRow:
 
 
 def boundary(event: str, turn: int, step: int, clauses: Clauses) -> ExpectedRow:
-    """`step/start` or `step/end`."""
+    """`step/start` or `step/end`.
+
+    Args:
+        event: Which of the two.
+        turn: The number of the turn.
+        step: The number of the step in it.
+        clauses: Demand it.
+    """
     return log_row(event, {"turn": turn, "step": by(("LOOP-STEP-01",), step)}, clauses)
 
 
 def user_message(message: JsonMap, clauses: Clauses = ("LOOP-PRE-04",)) -> ExpectedRow:
-    """`user/message`."""
+    """`user/message`.
+
+    Args:
+        message: The message, whole.
+        clauses: Demand it.
+    """
     return log_row("user/message", by(("LOG-EVT-06",), whole(message)), clauses, surfaceOp="append")
 
 
@@ -207,7 +264,15 @@ def model_gate(call: int, history: Sequence[Json], clauses: Clauses) -> Expected
 
 
 def chunk_row(turn: int, step: int, chunk: JsonMap, name: str, clauses: Clauses) -> ExpectedRow:
-    """`assistant/chunk`; its seq is bound to `name`, under which the message cites it."""
+    """`assistant/chunk`; its seq is bound to `name`, under which the message cites it.
+
+    Args:
+        turn: The number of the turn.
+        step: The number of the step in it.
+        chunk: The item of the stream, whole.
+        name: What its seq is called from here on.
+        clauses: Demand it.
+    """
     data: JsonMap = {"turn": turn, "step": step, "chunk": {"$exact": chunk}}
     return log_row("assistant/chunk", data, clauses, seq={"$bind": name})
 
@@ -224,6 +289,9 @@ def assistant_message(
         cites: The names to which the chunks' seqs are bound.
         interrupted: Whether an abort cut the stream.
         content: Answer for the message's content.
+
+    Returns:
+        The row; what demands it depends on whether the stream was cut.
     """
     clauses = ("CANCEL-STREAM-01",) if interrupted else ("LOOP-MSG-01",)
     data: dict[str, Json] = {"turn": turn, "step": step, "message": by(content, message)}
@@ -236,12 +304,25 @@ def assistant_message(
 
 
 def agent_error(turn: int, step: int, text: str) -> ExpectedRow:
-    """`agent/error`."""
+    """`agent/error`.
+
+    Args:
+        turn: The number of the turn.
+        step: The number of the step in it.
+        text: The text of the error.
+    """
     return live_row("agent/error", {"turn": turn, "step": step, "error": {"message": text}}, ("LOOP-ERR-03",))
 
 
 def abort_row(call: int | None, cause: JsonMap, clauses: Clauses, part: str = MODEL) -> ExpectedRow:
-    """The signal fires that a call holds, by default the model's; which call of the function, if that is said."""
+    """The signal fires that a call holds, by default the model's; which call of the function, if that is said.
+
+    Args:
+        call: Which call of the function, counted from 1.
+        cause: What the signal is fired with, whole.
+        clauses: Demand it.
+        part: The name of the function.
+    """
     which: JsonMap = {} if call is None else {"n": call}
     row: JsonMap = {"on": "abort", "part": part, **which, "reason": by(("CANCEL-CAUSE-01",), {"$exact": cause})}
     return ExpectedRow(row, clauses)

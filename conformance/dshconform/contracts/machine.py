@@ -93,7 +93,11 @@ class MachineCheck:
         return True
 
     def worlds(self, examples: int) -> int:
-        """As many as asked for, but one for each prologue at least, unless a sample is enough."""
+        """As many as asked for, but one for each prologue at least, unless a sample is enough.
+
+        Args:
+            examples: How many examples the run asks for.
+        """
         return max(examples, len(self.model_type().prologues())) if self.every_prologue else examples
 
     def run(self, context: RunContext, outcome: Outcome) -> None:
@@ -128,6 +132,9 @@ class MachineCheck:
         """Say what could not be evaluated behind differences, or which cells no example visited.
 
         Of what several shards have found, each clause's first example is kept, as if there had been one run.
+
+        Args:
+            outcome: What all examples together said.
         """
         outcome.failures = _told_once(outcome)
         outcome.not_run.clear()
@@ -191,7 +198,16 @@ class MachineCheck:
         return self.model_type(frozenset(ledger.variants()) & frozenset(self.model_type.variants))
 
     def example(self, context: RunContext, index: int, prologue: Sequence[JsonMap]) -> Example:
-        """Perform one example in a fresh world, up to the first difference; see `perform`."""
+        """Perform one example in a fresh world, up to the first difference; see `perform`.
+
+        Args:
+            context: What the run gives the check.
+            index: The example's number, counted from 0; with the seed it decides every choice.
+            prologue: The commands that it begins with.
+
+        Returns:
+            The example; its difference is there if it shows one.
+        """
         example = Example(self.model(context.ledger), context.link, context.ledger)
         self.perform(example, context, index, prologue)
         return example
@@ -221,6 +237,9 @@ class MachineCheck:
             seed: The run's.
             index: The example's number; with the seed it decides every choice.
             prologue: The commands that it begins with.
+
+        Returns:
+            The commands.
         """
         chance = random.Random(f"{seed}/{self.contract}/{index}")  # noqa: S311 - no secret
         targeted = Targeted(example.model, example.visits, chance, BYTES)
@@ -280,7 +299,13 @@ class MachineCheck:
         )
 
     def document(self, commands: Sequence[JsonMap], title: str, clauses: Sequence[str]) -> Mapping[str, Json]:
-        """What `dshconform replay` reads."""
+        """What `dshconform replay` reads.
+
+        Args:
+            commands: What was performed.
+            title: What it shows, in a sentence.
+            clauses: Those that were blamed.
+        """
         return {
             "contract": self.contract,
             "title": title,
@@ -331,7 +356,12 @@ def _told_once(outcome: Outcome) -> list[Failure]:
 
 
 def same_place(one: Difference, other: Difference) -> bool:
-    """Whether two differences are one failure: the same place, and a clause in common that answers for it."""
+    """Whether two differences are one failure: the same place, and a clause in common that answers for it.
+
+    Args:
+        one: A difference.
+        other: One of another example of the same check.
+    """
     return one.at == other.at and (one.clauses == other.clauses or not set(one.clauses).isdisjoint(other.clauses))
 
 

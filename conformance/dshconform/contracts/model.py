@@ -27,6 +27,7 @@ class Model(Protocol):
     """`inbox`"""
 
     profile: ClassVar[str]
+    """The profile that an implementation must declare."""
 
     features: ClassVar[tuple[str, ...]] = ()
     """What an implementation must declare besides."""
@@ -58,7 +59,11 @@ class Model(Protocol):
         ...
 
     def propose(self, source: Source) -> JsonMap:
-        """Choose a legal command: `{do, args}` as a scenario writes it."""
+        """Choose a legal command: `{do, args}` as a scenario writes it.
+
+        Args:
+            source: Where choices come from.
+        """
         ...
 
     def legal(self, command: JsonMap) -> bool:
@@ -78,7 +83,11 @@ class Model(Protocol):
         ...
 
     def simpler(self, command: JsonMap) -> list[JsonMap]:
-        """Commands that say less than this one; a minimiser tries them in its place."""
+        """Commands that say less than this one; a minimiser tries them in its place.
+
+        Args:
+            command: A command that led to a difference.
+        """
         ...
 
     def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:

@@ -18,6 +18,7 @@ from dshconform.contracts.phase_table import (
 from dshconform.protocol.json_value import Json, JsonMap
 
 World: TypeAlias = Callable[[Script], None]
+"""Writes what leads to a row of the table."""
 
 _CAUSES: Final = (USER, DISPOSED)
 _TASKS: Final[Mapping[str, JsonMap | None]] = {"live": None, "c0 user": USER, "c0 disposed": DISPOSED}

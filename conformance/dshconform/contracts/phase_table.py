@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 Clauses: TypeAlias = tuple[str, ...]
+"""The ids of those that demand a transition; the first one answers for a difference."""
 Phase: TypeAlias = Literal["idle", "maintenance", "running"]
+"""The phase of an agent's activity, as the table calls it."""
 Call: TypeAlias = Literal["send waking", "send non-waking", "cancel `c`", "cancel `c` keepInbox"]
+"""What a user of an agent can do, as the table calls it."""
 Event: TypeAlias = Literal["claim", "turn closes", "activity settles"]
+"""What happens by itself, as the table calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +62,15 @@ class Effect:
 
 
 IDLE: Final = Row("idle")
+"""The rows of an agent without an activity."""
 _MAINTENANCE: Final = Row("maintenance", aborted=False)
 _MAINTENANCE_ABORTED: Final = Row("maintenance", aborted=True)
 MAINTENANCE_ANY: Final = Row("maintenance")
+"""The rows of an agent in maintenance, aborted or not."""
 RUNNING: Final = Row("running", aborted=False)
+"""The rows of an agent that runs a turn."""
 RUNNING_ABORTED: Final = Row("running", aborted=True)
+"""The rows of an agent whose turn is aborted."""
 
 CALLS: Final[Mapping[Row, Mapping[Call, Effect]]] = {
     IDLE: {

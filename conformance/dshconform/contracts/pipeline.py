@@ -56,6 +56,7 @@ class PipelineModel(Model):
 
     name: ClassVar[str] = "pipeline"
     profile: ClassVar[str] = "tools"
+    """The profile that an implementation must declare."""
     features: ClassVar[tuple[str, ...]] = ("approval",)
     variants: ClassVar[Mapping[str, str]] = {}
     clauses: ClassVar[tuple[str, ...]] = (
@@ -111,7 +112,11 @@ class PipelineModel(Model):
         return [*(list(one) for one in _tours()), *(list(one) for one in _HAND)]
 
     def propose(self, source: Source) -> JsonMap:
-        """Choose a legal command."""
+        """Choose a legal command.
+
+        Args:
+            source: Where choices come from.
+        """
         proposed = choose(source, self._around, self._calls)
         return proposed if self.legal(proposed) else planned(fresh(self._calls))
 
@@ -190,7 +195,11 @@ class PipelineModel(Model):
         return [Step(op, args, self._expected(result))]
 
     def simpler(self, command: JsonMap) -> list[JsonMap]:
-        """Plans with less in them."""
+        """Plans with less in them.
+
+        Args:
+            command: A command that led to a difference.
+        """
         return simpler(command)
 
     def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:

@@ -33,6 +33,9 @@ def choose(source: Source, around: Surroundings, calls: Mapping[str, Call]) -> J
         source: Where choices come from.
         around: What calls share.
         calls: Every call so far.
+
+    Returns:
+        The command as a scenario writes it.
     """
     waiting = [call for call in calls.values() if call.waits is not None]
     if len(waiting) == _AT_ONCE or (waiting and source.below(3)):
@@ -44,7 +47,11 @@ def choose(source: Source, around: Surroundings, calls: Mapping[str, Call]) -> J
 
 
 def fresh(calls: Mapping[str, Call]) -> str:
-    """A name that no call has, nor any of a prologue."""
+    """A name that no call has, nor any of a prologue.
+
+    Args:
+        calls: Every call so far, by name.
+    """
     return f"x{len(calls) + 1}"
 
 

@@ -83,17 +83,31 @@ class Surroundings:
             self.running.update(dict.fromkeys(told, ()))  # a signal fires once
 
     def register(self, name: str, body: Acts, final: Acts | None) -> None:
-        """A tool is there."""
+        """A tool is there.
+
+        Args:
+            name: What the model calls it.
+            body: What its body does, call by call.
+            final: What its finalizer does; none where it has none.
+        """
         self.tools[name] = body, final
         self.rows.append(change_row())
 
     def hide(self, name: str) -> None:
-        """The agent does not see a tool any more."""
+        """The agent does not see a tool any more.
+
+        Args:
+            name: What the model calls it.
+        """
         self.hidden.add(name)
         self.rows.append(change_row())
 
     def unregister(self, name: str) -> None:
-        """A tool is not there any more."""
+        """A tool is not there any more.
+
+        Args:
+            name: What the model calls it.
+        """
         if self.tools.pop(name, None) is not None:
             self.rows.append(change_row())
 
@@ -282,5 +296,10 @@ _UNKNOWN: Final = ("ToolNotFoundError", "UNKNOWN_TOOL")
 
 
 def unknown_tool(name: str, *clauses: str) -> Result:
-    """The failure of a call of a name that nothing has."""
+    """The failure of a call of a name that nothing has.
+
+    Args:
+        name: The name that was called.
+        *clauses: Demand it, beside those of every failure that the registry phrases.
+    """
     return phrased(f'unknown tool "{name}"', *clauses, info=_UNKNOWN)

@@ -113,7 +113,13 @@ def plan_cell(plan: Plan) -> str | None:
 
 
 def waiting_cell(stage: str, said: str, *, fired: bool) -> str:
-    """The cell of what comes while a stage waits."""
+    """The cell of what comes while a stage waits.
+
+    Args:
+        stage: The stage that waits.
+        said: What comes.
+        fired: Whether the call's signal has fired.
+    """
     return spelled(f"{stage} waits", said, _FIRED if fired else _LIVE)
 
 

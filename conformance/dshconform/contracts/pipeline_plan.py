@@ -15,12 +15,16 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.scenarios.macros import message
 
 Acts: TypeAlias = tuple[str, ...]
+"""What a function does, one after the other; a bar stands between those of several calls."""
 
 AGENT: Final = "a"
+"""The name of the agent of an example."""
 INNER: Final = "inner"
 """A tool of the world, which bodies and policies call: it defers, concludes and answers."""
 NOBODY: Final = "nobody"
+"""The name of a tool that is not there."""
 APPROVAL: Final = "approval"
+"""The name of the service that is asked for approvals, and of its function."""
 
 ERRORS: Final[Mapping[str, JsonMap]] = {
     "plain": {"message": "broken"},
@@ -30,7 +34,9 @@ ERRORS: Final[Mapping[str, JsonMap]] = {
 """What functions throw; that a plain error has a code says nothing."""
 
 INFOS: Final[Mapping[str, tuple[str, str]]] = {"coded": ("Refused", "POLICY")}
+"""By act, the name and code that the failure of a tool carries."""
 OUTCOMES: Final = ("allowed-once", "rejected", "cancelled", "unavailable")
+"""What the service can answer."""
 KINDS: Final[Mapping[str, str]] = {
     "policy": "tools/pre-execute",
     "scoped policy": "tools/pre-execute",
@@ -53,12 +59,21 @@ WAITING: Final = ("policy", "around", "body", "review")
 
 
 def text(words: str) -> Json:
-    """Content of one block."""
+    """Content of one block.
+
+    Args:
+        words: The text of the block.
+    """
     return [{"type": "text", "text": words}]
 
 
 def context(call: str, giver: str) -> JsonMap:
-    """What a stage of a call adds for the next step."""
+    """What a stage of a call adds for the next step.
+
+    Args:
+        call: The name of the call.
+        giver: The stage that adds it.
+    """
     return message(f"{giver} {call}")
 
 
@@ -206,7 +221,13 @@ def _action(stage: str, act: str, call: str) -> JsonMap:
 
 
 def part_of(stage: str, call: str, acts: Acts) -> str:
-    """The name of a function, which says what it does."""
+    """The name of a function, which says what it does.
+
+    Args:
+        stage: The stage that it is.
+        call: The name of the call, or `any`.
+        acts: What it does.
+    """
     return f"{stage} {call}: {', '.join(acts)}"
 
 
@@ -268,12 +289,22 @@ def _definition(call: str, body: Acts, final: Acts | None) -> JsonMap:
 
 
 def register(call: str, body: Acts, final: Acts | None = None) -> JsonMap:
-    """The tool of a call is registered."""
+    """The tool of a call is registered.
+
+    Args:
+        call: The name of the call, which is the tool's too.
+        body: What its body does.
+        final: What its finalizer does; none where it has none.
+    """
     return {"do": "tool.register", "args": {"as": call, "definition": _definition(call, body, final)}}
 
 
 def unregister(name: str) -> JsonMap:
-    """A tool, a guard or the approval service is taken away."""
+    """A tool, a guard or the approval service is taken away.
+
+    Args:
+        name: The name of its registration.
+    """
     return {"do": "undo", "args": {"of": name}}
 
 
@@ -283,12 +314,22 @@ def hide(call: str) -> JsonMap:
 
 
 def provide(*acts: str) -> JsonMap:
-    """Somebody is there to be asked."""
+    """Somebody is there to be asked.
+
+    Args:
+        *acts: What it does when it is asked.
+    """
     return {"do": "approval.provide", "args": {"as": APPROVAL, "fn": _function(APPROVAL, "any", acts)}}
 
 
 def answer(stage: str, call: str, act: str) -> JsonMap:
-    """A waiting function ends."""
+    """A waiting function ends.
+
+    Args:
+        stage: The stage whose function waits.
+        call: The name of the call.
+        act: How it ends.
+    """
     gate: JsonMap = {"gate": {"kind": KINDS[stage], "call": call}}
     if act == "next":
         return {"do": "gate.next", "args": gate}
@@ -327,8 +368,11 @@ class Plan:
 
 
 NO_ARGUMENTS: Final[JsonMap] = {}
+"""Arguments that every tool takes."""
 LOSSY: Final[JsonMap] = {"x": {"$value": "NaN"}}
+"""Arguments that JSON does not have."""
 ARGUMENTS: Final[Sequence[Json]] = (NO_ARGUMENTS, {"x": 1}, None, [1], LOSSY)
+"""What calls are made with: objects, and what is none."""
 
 
 def open_call(plan: Plan) -> JsonMap:
@@ -356,6 +400,13 @@ def planned(
     """A call is made whose plan is written in words: `planned("c1", policy="deny", body="defer, plain")`.
 
     Without a word on the body it answers a value; with none there is no such tool.
+
+    Args:
+        call: The name of the call.
+        arguments: What the model passes.
+        scoped: Whether the call names its scope.
+        aborted: Whether its signal has fired before it is made.
+        **stages: By stage, with underscores for spaces, what its function does.
     """
     written = {"body": "value", **stages}
     acts = {stage.replace("_", " "): acts_of(said) for stage, said in written.items() if said is not None}
@@ -363,5 +414,9 @@ def planned(
 
 
 def acts_of(said: str) -> Acts:
-    """Acts as they are written: `replace, next`, with a bar between those of several calls."""
+    """Acts as they are written: `replace, next`, with a bar between those of several calls.
+
+    Args:
+        said: As a plan is written in words.
+    """
     return tuple(said.replace(" | ", ", |, ").split(", ")) if said else ()

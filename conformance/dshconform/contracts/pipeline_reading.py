@@ -24,12 +24,23 @@ from dshconform.protocol.json_value import Json, JsonMap
 
 
 def alike(one: JsonMap, other: JsonMap) -> bool:
-    """Whether two commands are the same; faster than `same` for what is as large as a plan."""
+    """Whether two commands are the same; faster than `same` for what is as large as a plan.
+
+    Args:
+        one: A command as it was read.
+        other: One that was written here.
+    """
     return msgspec.json.encode(one, order="sorted") == msgspec.json.encode(other, order="sorted")
 
 
 def plan_of(args: JsonMap) -> Plan:
     """Read the plan of a call.
+
+    Args:
+        args: The arguments of the burst that makes the call.
+
+    Returns:
+        The plan that writes the same burst.
 
     Raises:
         CommandError: It is no plan of the contract.
@@ -63,6 +74,12 @@ def plan_of(args: JsonMap) -> Plan:
 def registered_by(args: JsonMap) -> tuple[Acts, Acts | None]:
     """Read what the body of a tool does, and its finalizer if it has one.
 
+    Args:
+        args: The arguments of `tool.register`.
+
+    Returns:
+        What the body does, and what the finalizer does, none where there is none.
+
     Raises:
         CommandError: It is no tool of the contract.
     """
@@ -78,6 +95,12 @@ def registered_by(args: JsonMap) -> tuple[Acts, Acts | None]:
 def provided_by(args: JsonMap) -> Acts:
     """Read what the approval service does.
 
+    Args:
+        args: The arguments of `approval.provide`.
+
+    Returns:
+        What it does when it is asked.
+
     Raises:
         CommandError: It is none of the contract's.
     """
@@ -89,6 +112,13 @@ def provided_by(args: JsonMap) -> Acts:
 
 def answer_of(op: str, args: JsonMap) -> tuple[str, str, str]:
     """Read which stage of which call ends how.
+
+    Args:
+        op: The operation.
+        args: Its arguments.
+
+    Returns:
+        The stage, the name of the call, and how it ends.
 
     Raises:
         CommandError: No function of the contract ends so.
@@ -117,7 +147,11 @@ def _read_function(written: Json) -> tuple[str, Acts]:
 
 
 def simpler(written: JsonMap) -> list[JsonMap]:
-    """Commands that say less than this one: a plan with a stage less, or with an act less."""
+    """Commands that say less than this one: a plan with a stage less, or with an act less.
+
+    Args:
+        written: As a scenario writes it.
+    """
     op, args = read_command(written)
     if op != "burst":
         return []
@@ -141,7 +175,11 @@ def simpler(written: JsonMap) -> list[JsonMap]:
 
 
 def tidied(written: Sequence[JsonMap]) -> list[JsonMap]:
-    """The same commands, their calls named `c1`, `c2`, … in order of appearance."""
+    """The same commands, their calls named `c1`, `c2`, … in order of appearance.
+
+    Args:
+        written: The commands of one example.
+    """
     names: dict[str, str] = {}
 
     def renamed(value: Json) -> Json:

@@ -74,7 +74,13 @@ class Result:
 
 
 def phrased(message: str, *clauses: str, info: tuple[str, str] | None = None) -> Result:
-    """A failure that the registry phrases."""
+    """A failure that the registry phrases.
+
+    Args:
+        message: What it says behind `Error: `.
+        *clauses: Demand it, beside those of every failure that the registry phrases.
+        info: The name and the code that it carries, if any.
+    """
     return Result(content=text(f"Error: {message}"), clauses=(*clauses, "RESULT-TEXT-01"), error=message, info=info)
 
 
@@ -120,19 +126,43 @@ def _arguments(given: Json) -> Json:
 
 
 def function_row(on: str, part: str, kind: str, request: Request, clauses: Clauses, **payload: Json) -> ExpectedRow:
-    """A function of a call is asked (`script`), or waits for the suite (`gate`)."""
+    """A function of a call is asked (`script`), or waits for the suite (`gate`).
+
+    Args:
+        on: Which of the two.
+        part: The name of the function.
+        kind: Its kind, as the protocol calls it.
+        request: The call.
+        clauses: Demand it.
+        **payload: Patterns for the fields that the kind has beside the execution's.
+    """
     row: JsonMap = {"on": on, "part": part, "kind": kind, "payload": {**_execution(request), **payload}}
     return ExpectedRow({**row, **_scope(request)}, clauses)
 
 
 def value_row(part: str, kind: str, request: Request, value: Json, clauses: Clauses) -> ExpectedRow:
-    """The renderer or the projector of a tool is asked about a value."""
+    """The renderer or the projector of a tool is asked about a value.
+
+    Args:
+        part: The name of the function.
+        kind: Its kind, as the protocol calls it.
+        request: The call.
+        value: The canonical value of the call.
+        clauses: Demand it.
+    """
     payload: JsonMap = {"arguments": _arguments(request.arguments), "value": value}
     return ExpectedRow({"on": "script", "part": part, "kind": kind, "payload": payload}, clauses)
 
 
 def approval_row(on: str, part: str, request: Request, reason: Json) -> ExpectedRow:
-    """Somebody is asked for an approval."""
+    """Somebody is asked for an approval.
+
+    Args:
+        on: `script`, or `gate` where the answer waits for the suite.
+        part: The name of the function.
+        request: The call.
+        reason: Why it is asked; none where nobody says.
+    """
     payload: JsonMap = {
         "toolName": request.tool,
         "callId": request.call,
@@ -143,23 +173,46 @@ def approval_row(on: str, part: str, request: Request, reason: Json) -> Expected
 
 
 def next_row(part: str, call: int, outcome: JsonMap, clauses: Clauses) -> ExpectedRow:
-    """What a listener delegated to has settled."""
+    """What a listener delegated to has settled.
+
+    Args:
+        part: The name of the function.
+        call: Which of its calls of `next`, counted from 0.
+        outcome: A pattern for `value` or `error`.
+        clauses: Demand it.
+    """
     return ExpectedRow({"on": "next", "part": part, "call": call, **outcome}, clauses)
 
 
 def abort_row(part: str, clauses: Clauses) -> ExpectedRow:
-    """The signal that a function holds fires."""
+    """The signal that a function holds fires.
+
+    Args:
+        part: The name of the function.
+        clauses: Demand it.
+    """
     return ExpectedRow({"on": "abort", "part": part, "reason": by(("PIPE-AROUND-07",), "why")}, clauses)
 
 
 def told_row(request: Request, result: Result, clauses: Clauses) -> ExpectedRow:
-    """The result is told to everybody."""
+    """The result is told to everybody.
+
+    Args:
+        request: The call.
+        result: What it came to.
+        clauses: Demand it.
+    """
     payload: JsonMap = {**_execution(request), "result": shown(result)}
     return ExpectedRow({"on": "live", "name": "tools/result", "payload": payload, **_scope(request)}, clauses)
 
 
 def task_row(call: str, result: Result) -> ExpectedRow:
-    """The call returns."""
+    """The call returns.
+
+    Args:
+        call: The name of the call.
+        result: What it came to.
+    """
     return ExpectedRow({"on": "task", "task": call, "value": shown(result)}, ("PIPE-ORDER-01", "PIPE-ORDER-03"))
 
 

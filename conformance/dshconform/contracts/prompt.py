@@ -62,6 +62,7 @@ class PromptModel(Model):
 
     name: ClassVar[str] = "prompt"
     profile: ClassVar[str] = "prompt"
+    """The profile that an implementation must declare."""
     variants: ClassVar[Mapping[str, str]] = VARIANTS
     cells: ClassVar[tuple[str, ...]] = CELLS
     clauses: ClassVar[tuple[str, ...]] = (
@@ -98,7 +99,11 @@ class PromptModel(Model):
         return [*(list(prologue) for prologue in PROLOGUES), *(list(tour) for tour in tours(self.world.switches))]
 
     def propose(self, source: Source) -> JsonMap:
-        """Choose a legal command."""
+        """Choose a legal command.
+
+        Args:
+            source: Where choices come from.
+        """
         if self._choice is None:
             self._choice = Standing(source)
         proposed = self._choice(source, self.world, opened=self._calls.opened)
@@ -139,7 +144,11 @@ class PromptModel(Model):
         return [Step(op, args, expect)]
 
     def simpler(self, command: JsonMap) -> list[JsonMap]:
-        """Commands that say less than this one."""
+        """Commands that say less than this one.
+
+        Args:
+            command: A command that led to a difference.
+        """
         return simpler(command)
 
     def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:

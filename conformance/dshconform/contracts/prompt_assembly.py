@@ -26,6 +26,7 @@ from dshconform.trace.rows import ExpectedRow
 
 _NO_VALUE: Json = {"$oneOf": [None, {"$value": "undefined"}]}
 CWD = "/project"
+"""Where the worlds of this contract say that they work."""
 
 
 _NEW_LAYER_WAITS = "tools-of-a-new-layer-wait"
@@ -53,10 +54,15 @@ class Assembly:
     """An assembly, and who answers for its parts."""
 
     sections: list[tuple[str, str]] = field(default_factory=list)
+    """The names and texts of what the system text is made of."""
     contexts: list[tuple[str, str]] = field(default_factory=list)
+    """The names and texts of what each turn is told."""
     tools: list[JsonMap] = field(default_factory=list)
+    """The schemas of the tools."""
     variables: dict[str, str | None] = field(default_factory=dict)
+    """The values of the variables, by name; none for one without a value."""
     by: dict[str, Clauses] = field(default_factory=dict)
+    """By the name of a part, the clauses that answer for it."""
 
     def pattern(self) -> JsonMap:
         """What must be shown of it."""
@@ -120,6 +126,9 @@ class Assembler:
             agent: For which agent, if it is for one.
             signal: With which signal, if there is one.
             held: Whether the innermost listener waits: then this is what it has been given.
+
+        Returns:
+            What comes of it.
 
         Raises:
             Failed: The assembly fails.

@@ -46,11 +46,16 @@ class PromptCalls:
 
     world: PromptWorld
     opened: bool = False
+    """Whether there is a world yet."""
     _tried: dict[int, tuple[JsonMap, PromptWorld | None]] = field(default_factory=dict)
     """What commands would make of the world as it is; the arguments are held, so that they keep their identity."""
 
     def legal(self, op: str, args: JsonMap) -> bool:
         """Whether the clauses say what a command does now.
+
+        Args:
+            op: The operation.
+            args: Its arguments.
 
         Raises:
             CommandError: It is no command of this contract.
@@ -62,7 +67,12 @@ class PromptCalls:
         return self._makes_sense(op, args) and self._try(op, args) is not None
 
     def visits(self, op: str, args: JsonMap) -> Sequence[tuple[str, ...]]:
-        """What a legal command does to contributions, and when."""
+        """What a legal command does to contributions, and when.
+
+        Args:
+            op: The operation.
+            args: Its arguments.
+        """
         tried = self._try(op, args)
         return () if tried is None else tried.visited
 
@@ -156,6 +166,13 @@ class PromptCalls:
 
     def call(self, op: str, args: JsonMap) -> Ended:
         """Do a command.
+
+        Args:
+            op: The operation.
+            args: Its arguments.
+
+        Returns:
+            What it returns or throws, and the clauses that say so.
 
         Raises:
             LeftOpen: The clauses do not say what it does now.

@@ -20,6 +20,7 @@ OPTIONS: Final[Sequence[JsonMap]] = (
     {"toolOrder": ["t2", write.REST_ENTRY, "t1"]},
     {"includeHarnessIdentity": False, "toolOrder": [write.REST_ENTRY]},
 )
+"""What worlds begin with."""
 _HABITS: Final[Sequence[Mapping[str, int]]] = (
     {"add": 10, "undo": 5, "assemble": 6, "turn": 4, "hold": 2, "listen": 2, "scope": 1},
     {"add": 10, "undo": 3, "assemble": 3, "turn": 9, "hold": 1, "listen": 3, "scope": 1},
@@ -30,9 +31,11 @@ TEXTS: Final = (
     *("{{nope}}", "{{ v }}", "{{}}", "{{{v}}}", "{{ x {{v}}", "${X:-{{lone", "}} {", "{{constructor}}"),
     "{{{😀😀😀😀😀😀xy}}",
 )
+"""Texts of contributions: with references, and with what only looks like one."""
 _GOOD_TEXTS: Final = 8
 _VALUES: Final[tuple[Json, ...]] = ("x", "y", "", "{{v}} $1", write.UNDEFINED)
 ORDERS: Final[tuple[Json, ...]] = (0, 0, 5, 5, -1, 2.5, -100, {"$value": "NaN"}, {"$value": "Infinity"}, "5")
+"""Orders of contributions, those included that are refused."""
 _GOOD_ORDERS: Final = 7
 _OFFERS: Final[tuple[Json, ...]] = (
     write.offer(write.tool("t1")),

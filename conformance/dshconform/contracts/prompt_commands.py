@@ -11,9 +11,12 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.scenarios.macros import message
 
 Kind: TypeAlias = Literal["section", "context", "variable", "tools", "suppress"]
+"""What can be contributed to a prompt."""
 Scope: TypeAlias = Literal["root", "far", "near", "beside"]
+"""Where something is contributed, in the words of this contract."""
 
 KINDS: Final[tuple[Kind, ...]] = ("section", "context", "variable", "tools", "suppress")
+"""All kinds of contributions."""
 BESIDE: Final = "b"
 """An agent beside the one that runs turns."""
 
@@ -34,29 +37,49 @@ CHAINS: Final[Mapping[Scope, tuple[Scope, ...]]] = {
 """By the scope of an assembly, the layers that it sees, the farthest first."""
 
 MODEL: Final = "model"
+"""The name of the model of an example."""
 HOLD: Final = "hold"
+"""The name of the listener that waits."""
 UNDEFINED: Final[Json] = {"$value": "undefined"}
+"""The value that is none."""
 ASSEMBLE: Final = "system-prompt/assemble"
+"""The event that shapes an assembly."""
 CHANGE: Final = "system-prompt/change"
+"""The event that tells of a change of contributions."""
 FAILED: Final = "broken"
+"""What a function of the suite fails with."""
 REFUSED: Final = "not now"
+"""What a listener of changes fails with."""
 REST_ENTRY: Final = "<unlisted-tools>"
+"""Stands in an order of tools for those that it does not name."""
 WIDE: Final = ("\uff5e", "\U0001f600")
 """Two names that code points put in this order, and code units in the other."""
 PERSONA: Final = "deployment:persona"
+"""The name of the section that a world's option `persona` makes."""
 TEXT_KINDS: Final = ("section", "context")
+"""The kinds whose contributions are texts."""
 
 _PROVIDES: Final[Mapping[Kind, str]] = {"section": "text", "context": "text", "variable": "value", "tools": "provide"}
 """By kind, the argument that is a value, or a function that answers it."""
 
 
 def tool(name: str, description: str = "") -> JsonMap:
-    """The schema of a tool."""
+    """The schema of a tool.
+
+    Args:
+        name: What the model calls it.
+        description: What it is told of it.
+    """
     return {"name": name, "description": description, "parameters": {"type": "object"}}
 
 
 def offer(*tools: JsonMap, known: Sequence[str] | None = None) -> JsonMap:
-    """What a tool provider answers."""
+    """What a tool provider answers.
+
+    Args:
+        *tools: The schemas that it provides.
+        known: The names that it knows beside them; none where it does not say.
+    """
     return {"schemas": list(tools)} if known is None else {"schemas": list(tools), "knownNames": list(known)}
 
 
@@ -75,38 +98,84 @@ def _into(scope: Scope, **args: Json) -> JsonMap:
 def section(
     part: str, scope: Scope, name: str, text: Json, *, order: Json = 0, complete: bool | None = None
 ) -> JsonMap:
-    """A section; `part` names it for `undo`."""
+    """Contribute a section.
+
+    Args:
+        part: The name of the contribution, for `undo`.
+        scope: Where it is contributed.
+        name: The section's name.
+        text: The text, or a function that answers it.
+        order: Its place among the others, in the protocol's notation.
+        complete: Whether it is the whole system text; none where that is not said.
+    """
     flag: JsonMap = {} if complete is None else {"complete": complete}
     return {"do": "prompt.section", "args": _into(scope, **{"as": part}, name=name, order=order, text=text, **flag)}
 
 
 def context(part: str, scope: Scope, name: str, text: Json, *, order: Json = 0) -> JsonMap:
-    """A runtime context."""
+    """A runtime context.
+
+    Args:
+        part: The name of the contribution, for `undo`.
+        scope: Where it is contributed.
+        name: The name of the runtime context.
+        text: The text, or a function that answers it.
+        order: Its place among the others, in the protocol's notation.
+    """
     return {"do": "prompt.context", "args": _into(scope, **{"as": part}, name=name, order=order, text=text)}
 
 
 def variable(part: str, scope: Scope, name: str, value: Json) -> JsonMap:
-    """A variable."""
+    """A variable.
+
+    Args:
+        part: The name of the contribution, for `undo`.
+        scope: Where it is contributed.
+        name: The variable's name.
+        value: The value, or a function that answers it.
+    """
     return {"do": "prompt.variable", "args": _into(scope, **{"as": part}, name=name, value=value)}
 
 
 def tools(part: str, scope: Scope, provide: Json) -> JsonMap:
-    """A provider of tools."""
+    """A provider of tools.
+
+    Args:
+        part: The name of the contribution, for `undo`.
+        scope: Where it is contributed.
+        provide: What it provides, or a function that answers it.
+    """
     return {"do": "prompt.tools", "args": _into(scope, **{"as": part}, provide=provide)}
 
 
 def suppress(part: str, scope: Scope) -> JsonMap:
-    """A suppressor of runtime contexts."""
+    """A suppressor of runtime contexts.
+
+    Args:
+        part: The name of the contribution, for `undo`.
+        scope: Where they are suppressed.
+    """
     return {"do": "prompt.suppress", "args": _into(scope, **{"as": part})}
 
 
 def undo(part: str) -> JsonMap:
-    """A contribution ends, or a listener."""
+    """A contribution ends, or a listener.
+
+    Args:
+        part: The name of the contribution or the listener.
+    """
     return {"do": "undo", "args": {"of": part}}
 
 
 def provider(part: str, answers: Json, *commands: JsonMap, fails: bool = False) -> JsonMap:
-    """A function that answers something; the first time that it is asked it runs commands, or fails."""
+    """A function that answers something; the first time that it is asked it runs commands, or fails.
+
+    Args:
+        part: The name of the function.
+        answers: What it answers.
+        *commands: What it runs before, the first time.
+        fails: Whether it fails the first time.
+    """
     answer: JsonMap = {"do": "return", "value": answers}
     if not commands and not fails:
         return {"$fn": part, "do": [answer]}
@@ -120,7 +189,13 @@ ABORTED: Final[JsonMap] = {"$signal": "aborted"}
 
 
 def assemble(scope: Scope = "root", *, agent: str | None = None, aborted: bool = False) -> JsonMap:
-    """A prompt is assembled by hand, for a scope and perhaps an agent; with a signal that has fired, or without one."""
+    """A prompt is assembled by hand, for a scope and perhaps an agent; with a signal that has fired, or without one.
+
+    Args:
+        scope: For which scope.
+        agent: For which agent, if it is for one.
+        aborted: Whether its signal has fired.
+    """
     given: JsonMap = {} if agent is None else {"agent": agent}
     return _assemble("assembled", scope, **given, **({"signal": ABORTED} if aborted else {}))
 
@@ -131,7 +206,11 @@ def _assemble(task: str, scope: Scope, **more: Json) -> JsonMap:
 
 
 def hold(scope: Scope = "near") -> JsonMap:
-    """A prompt is assembled by hand, and the innermost listener of its chain waits."""
+    """A prompt is assembled by hand, and the innermost listener of its chain waits.
+
+    Args:
+        scope: For which scope.
+    """
     waits: JsonMap = {"as": HOLD, "event": ASSEMBLE, "once": True, "fn": {"$fn": HOLD, "do": "gate"}}
     return burst({"do": "listen", "args": waits}, _assemble("held", scope))
 
@@ -164,7 +243,11 @@ def _listen(part: str, event: str, function: JsonMap, *, scope: Scope = "root", 
 
 
 def refuse(part: str) -> JsonMap:
-    """A listener of changes fails, once."""
+    """A listener of changes fails, once.
+
+    Args:
+        part: The name of the listener.
+    """
     fails: JsonMap = {"do": [{"do": "throw", "error": {"$error": {"message": REFUSED}}}]}
     return _listen(part, CHANGE, fails, once=True)
 
@@ -192,7 +275,14 @@ SHAPES: Final[Mapping[str, Sequence[JsonMap]]] = {
 
 
 def shape(part: str, scope: Scope, name: str, *, prepend: bool = False) -> JsonMap:
-    """A listener of assemblies."""
+    """A listener of assemblies.
+
+    Args:
+        part: The name of the listener.
+        scope: Whose assemblies it hears.
+        name: What it does with them: a name of `SHAPES`.
+        prepend: Whether it stands before the listeners that are there.
+    """
     function: JsonMap = {"do": list(SHAPES[name])}
     return _listen(part, ASSEMBLE, function, scope=scope, **({"prepend": True} if prepend else {}))
 
@@ -206,7 +296,11 @@ GUARDS: Final[Mapping[str, tuple[str, Sequence[JsonMap]]]] = {
 
 
 def guard(name: str) -> JsonMap:
-    """A listener that acts upon the agent's next turn."""
+    """A listener that acts upon the agent's next turn.
+
+    Args:
+        name: What it does: a name of `GUARDS`.
+    """
     event, script = GUARDS[name]
     return _listen(name, event, {"do": list(script)}, once=True)
 
@@ -257,6 +351,13 @@ class Contribution:
 def read_scope(value: Json, default: Scope = "root") -> Scope:
     """Read where a command goes.
 
+    Args:
+        value: As a command writes it.
+        default: What nothing means.
+
+    Returns:
+        The scope, in the words of this contract.
+
     Raises:
         CommandError: It is no scope of this contract.
     """
@@ -270,6 +371,13 @@ def read_scope(value: Json, default: Scope = "root") -> Scope:
 
 def read_contribution(op: str, args: JsonMap) -> Contribution:
     """Read a contribution.
+
+    Args:
+        op: The operation.
+        args: Its arguments.
+
+    Returns:
+        What is contributed, and where.
 
     Raises:
         CommandError: It is none.
@@ -297,7 +405,11 @@ def _provided(value: Json) -> Provided:
 
 
 def read_shape(args: JsonMap) -> str | None:
-    """What a listener of assemblies does, if a command registers one."""
+    """What a listener of assemblies does, if a command registers one.
+
+    Args:
+        args: The arguments of `listen`.
+    """
     function = args.get("fn")
     if args.get("event") != ASSEMBLE or not isinstance(function, Mapping):
         return None

@@ -40,6 +40,7 @@ from dshconform.contracts.prompt_world import HELD, REST, SET_UP, PromptWorld
 from dshconform.protocol.json_value import JsonMap
 
 Act = str
+"""What a command does to a contribution, in the words of this contract."""
 
 _CHANGES: Final = ("added", "removed", "hides", "uncovers")
 _MOMENTS: Final = (REST, HELD, "in variables", "in tools", "in sections", "in contexts")
@@ -80,7 +81,9 @@ class Spot:
     """What is contributed, and where."""
 
     kind: Kind
+    """What is contributed."""
     scope: Scope
+    """Where it is contributed."""
 
     @property
     def acts(self) -> Iterator[tuple[str, str]]:
@@ -96,11 +99,22 @@ class Spot:
                     yield change, moment
 
     def cell(self, change: str, moment: str) -> str:
-        """`section / far / hides / in tools`."""
+        """`section / far / hides / in tools`.
+
+        Args:
+            change: What happens to the contribution.
+            moment: When: at rest, or in which part of an assembly.
+        """
         return spelled(self.kind, self.scope, change, moment)
 
     def visit(self, change: str, moment: str, number: int) -> list[JsonMap]:
-        """The commands that visit a cell, from rest, and show it."""
+        """The commands that visit a cell, from rest, and show it.
+
+        Args:
+            change: What happens to the contribution.
+            moment: When: at rest, or in which part of an assembly.
+            number: Keeps the names of its commands apart from those of other visits.
+        """
         added, removes = _made(f"x{number}", self.kind, self.scope, "mine"), change in {"removed", "uncovers"}
         hidden = change in {"hides", "uncovers"}
         before = [_made(f"y{number}", self.kind, "root", "everybody's")] if hidden else []
@@ -121,14 +135,22 @@ _GRID: Final = frozenset(CELLS)
 
 
 def cell_of(visits: Sequence[tuple[str, ...]]) -> str | None:
-    """The cell of a command that did these things: the last one, where there are several."""
+    """The cell of a command that did these things: the last one, where there are several.
+
+    Args:
+        visits: What happened: kind, scope, change and moment of each.
+    """
     cells = (spelled(*visited) for visited in reversed(visits))
     return next((cell for cell in cells if cell in _GRID), None)
 
 
 @cache
 def tours(switches: frozenset[str]) -> tuple[tuple[JsonMap, ...], ...]:
-    """For each spot the commands that visit its cells, one after the other, each from rest."""
+    """For each spot the commands that visit its cells, one after the other, each from rest.
+
+    Args:
+        switches: The variants in which the implementation is followed.
+    """
     return tuple(tuple(_tour(spot, switches)) for spot in _SPOTS)
 
 

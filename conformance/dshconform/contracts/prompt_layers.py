@@ -15,7 +15,9 @@ class Refusal:
     """How a contribution is refused, and who says so."""
 
     error: JsonMap
+    """A pattern for what is thrown."""
     clause: str
+    """The one that says so."""
 
 
 @dataclass(slots=True)
@@ -94,7 +96,11 @@ class Layers:
         return ended
 
     def remember(self, clause: str) -> None:
-        """Something has happened of which no trace may be left."""
+        """Something has happened of which no trace may be left.
+
+        Args:
+            clause: The one that says so.
+        """
         self.past = tuple(dict.fromkeys((*self.past, clause)))
 
     # ------------------------------------------------------------------ views
@@ -104,17 +110,31 @@ class Layers:
         return [one for layer in CHAINS[scope] for one in self.entries[layer] if one.kind == kind]
 
     def effective(self, scope: Scope, kind: Kind) -> list[Contribution]:
-        """Those that count, in order: the nearest of each name, in the place of what it hides."""
+        """Those that count, in order: the nearest of each name, in the place of what it hides.
+
+        Args:
+            scope: Where they are looked for.
+            kind: Which of them.
+        """
         merged = {one.name: one for one in self.seen(scope, kind)}
         return sorted(merged.values(), key=_order_of)
 
     def hides(self, scope: Scope, kind: Kind) -> bool:
-        """Whether a contribution of a kind hides another one there."""
+        """Whether a contribution of a kind hides another one there.
+
+        Args:
+            scope: Where they are looked for.
+            kind: Which of them.
+        """
         names = [one.name for one in self.seen(scope, kind)]
         return len(set(names)) < len(names)
 
     def suppressed(self, scope: Scope) -> bool:
-        """Whether runtime contexts are suppressed there."""
+        """Whether runtime contexts are suppressed there.
+
+        Args:
+            scope: Where they would count.
+        """
         return bool(self.seen(scope, "suppress"))
 
 

@@ -8,7 +8,11 @@ from dshconform.protocol.json_value import Json, JsonMap
 
 
 def simpler(written: JsonMap) -> list[JsonMap]:
-    """Commands that say less than this one."""
+    """Commands that say less than this one.
+
+    Args:
+        written: As a scenario writes it.
+    """
     op, args = read_command(written)
     if op == "world.open":
         return [] if args == {"config": {"prompt": {}}} else [{"do": op, "args": {"config": {"prompt": {}}}}]
@@ -40,5 +44,9 @@ def _plainer(op: str, args: JsonMap, key: str) -> list[Json]:
 
 
 def tidied(written: Sequence[JsonMap]) -> list[JsonMap]:
-    """The same commands; their names are plain as they are."""
+    """The same commands; their names are plain as they are.
+
+    Args:
+        written: The commands of one example.
+    """
     return list(written)

@@ -14,6 +14,7 @@ NAME: Final = "[a-z][a-z0-9_]*"
 
 _SNAPSHOT: Final = "Current runtime context. This snapshot supersedes earlier runtime-context snapshots."
 CLEARED: Final = "Current runtime context: none. Earlier runtime-context snapshots no longer apply."
+"""What an agent is told when no runtime context is left."""
 
 _GROUP: Final = re.compile(r"\{\{([^{}]*)\}\}")
 _EXCERPT: Final = 16
@@ -35,6 +36,14 @@ class Unrenderable(Exception):
 
 def rendered(kind: str, texts: Texts, variables: Mapping[str, str | None]) -> list[tuple[str, str]]:
     """The texts with their references filled in, without those that come out empty.
+
+    Args:
+        kind: What the texts are, for the error.
+        texts: The names and texts, in order.
+        variables: The values of the variables, by name; none for one without a value.
+
+    Returns:
+        Names and texts.
 
     Raises:
         Unrenderable: One cannot be rendered.

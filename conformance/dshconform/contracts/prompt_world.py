@@ -25,7 +25,9 @@ from dshconform.trace.rows import ExpectedRow
 
 _IDENTITY: Final = "You are an AI agent powered by DeepSeek Harness."
 REST: Final = "at rest"
+"""The moment of a change at which nothing is assembled."""
 HELD: Final = "while a listener waits"
+"""The moment of a change at which an assembly waits."""
 _PLUGIN: Final = "@deepseek-ai/dsh-system-prompt"
 SET_UP: Final = Contribution("set up", "section", "near", "set up", 50, Provided("set up for {{model}}"))
 """What the agent contributes to its own prompts while it is made."""
@@ -91,7 +93,14 @@ class PromptWorld:
     departed: list[str] = field(default_factory=list)
 
     def open(self, options: JsonMap) -> Ended:
-        """The world is composed, with what its prompts begin with; or not, if its order of tools is none."""
+        """The world is composed, with what its prompts begin with; or not, if its order of tools is none.
+
+        Args:
+            options: The options of prompt assembly, as `world.open` takes them.
+
+        Returns:
+            That it is composed, or what it fails with.
+        """
         order = options.get("toolOrder")
         self.order = [str(name) for name in order] if isinstance(order, list) else None
         if self.order is not None:
@@ -132,6 +141,12 @@ class PromptWorld:
     def contribute(self, contribution: Contribution) -> Ended:
         """Something is contributed.
 
+        Args:
+            contribution: What, and where.
+
+        Returns:
+            That it is there, or what it is refused with.
+
         Raises:
             LeftOpen: For which of two reasons it is refused.
         """
@@ -156,6 +171,12 @@ class PromptWorld:
 
     def undo(self, part: str) -> Ended:
         """A contribution ends, or a listener; the second time nothing does.
+
+        Args:
+            part: The name of the contribution or the listener.
+
+        Returns:
+            The clauses that say what it does.
 
         Raises:
             LeftOpen: Whose failure it is that a listener of the change fails, or how a walk over the variables goes on.
@@ -211,7 +232,16 @@ class PromptWorld:
     # ------------------------------------------------------------------ assemblies
 
     def assemble(self, scope: Scope, *, agent: str | None, aborted: bool) -> Ended:
-        """A prompt is assembled by hand; that its signal has fired makes no difference."""
+        """A prompt is assembled by hand; that its signal has fired makes no difference.
+
+        Args:
+            scope: For which scope.
+            agent: For which agent, if it is for one.
+            aborted: Whether its signal has fired.
+
+        Returns:
+            That it was assembled, or what it failed with.
+        """
         heedless: Clauses = ("PROMPT-ASM-04",) if aborted else ()
         asked: Clauses = ("PROMPT-ASM-01", "PROMPT-CTX-02")  # what anything that returns would hold is held elsewhere
         returned = return_row("prompt.assemble", (*heedless, *asked))
@@ -229,6 +259,12 @@ class PromptWorld:
 
     def hold(self, scope: Scope) -> Ended:
         """A prompt is assembled by hand, and the innermost listener waits.
+
+        Args:
+            scope: For which scope.
+
+        Returns:
+            The clauses that say what it does.
 
         Raises:
             LeftOpen: It would not be asked: a listener answers by itself, or the assembly fails.

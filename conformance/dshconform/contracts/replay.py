@@ -62,6 +62,9 @@ class Example:
             command: The command.
             probes: Whether its probes are performed too.
 
+        Returns:
+            Whether all that was observed is as it must be.
+
         Raises:
             AdapterFault: The adapter broke the protocol.
         """

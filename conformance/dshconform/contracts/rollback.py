@@ -31,9 +31,13 @@ class RollbackModel:
     """
 
     name: ClassVar[str] = "rollback"
+    """The name of the contract."""
     profile: ClassVar[str] = "lifecycle"
+    """The profile that an implementation must declare."""
     features: ClassVar[tuple[str, ...]] = ("stub-store",)
+    """What it must declare besides."""
     variants: ClassVar[Mapping[str, str]] = VARIANTS
+    """The departures that a ledger may turn on."""
     clauses: ClassVar[tuple[str, ...]] = (
         *("LIFE-CREATE-01", "LIFE-CREATE-02", "LIFE-CREATE-04"),
         *("LIFE-SETUP-01", "LIFE-SETUP-02", "LIFE-SETUP-03", "LIFE-SETUP-04"),
@@ -49,6 +53,7 @@ class RollbackModel:
         *("CANCEL-CAUSE-01", "CANCEL-STREAM-01", "CANCEL-IDLE-02"),
         *("WAKE-DISP-02", "MAINT-START-01", "MAINT-RES-01", "MAINT-LATCH-01"),
     )
+    """Every clause that its expectations cite."""
     cells: ClassVar[tuple[str, ...]] = cells()
 
     def __init__(self, switches: frozenset[str] = frozenset()) -> None:
