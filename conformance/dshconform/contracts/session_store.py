@@ -360,7 +360,7 @@ class AbstractStore:
         for place, listener in enumerate(asked):
             failure = self._call(listener, session, {"session": session.name}, ("STORE-FLUSH-01", "STORE-FLUSH-03"))
             if failure is not None:
-                flush.failures[place] = _BROKEN
+                flush.failures[place] = BROKEN
             elif listener.doing == "waits":
                 listener.waits = True
                 flush.waiting[listener.name] = place
