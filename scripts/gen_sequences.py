@@ -268,7 +268,7 @@ def _arguments(args: JsonMap) -> Iterator[str]:
     for name, value in args.items():
         if name in {"agent", "task", "gate", "as"}:
             continue
-        plain = name in {"message", "cause", "event", "fn", "of"}
+        plain = name in {"message", "cause", "event", "fn", "of", "error"}
         yield name if value is True else _value(value) if plain else f"{name}: {_value(value)}"
 
 

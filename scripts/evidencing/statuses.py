@@ -17,7 +17,7 @@ WORDS: Final[Mapping[str, str]] = {
     "pass": "holds",
     "fail": "fails",
     "deviation": "deviates",
-    "advice": "advice",
+    "advice": "advice not taken",
     "not_run": "not run",
     "unchecked": "no check",
 }

@@ -208,7 +208,7 @@ def test_a_page_that_was_edited_is_stale(
     assert run(monkeypatch) == 0
     script.PAGE.write_text("edited", encoding="utf-8")
     assert run(monkeypatch, "--check") == 1
-    assert capsys.readouterr().err.startswith("status.md is stale: run scripts/gen_status.py")
+    assert capsys.readouterr().err.startswith("status.md is stale: run scripts/publish")
 
 
 def test_a_file_that_is_no_report_is_wrong_usage(
