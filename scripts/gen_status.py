@@ -1,10 +1,11 @@
 """Writes docs/data/status.json and the page about it from the reports of runs.
 
-scripts/conform --json reference.json
-scripts/conform --implementation dsh-node --json dsh-node.json
-scripts/gen_status.py reference.json dsh-node.json       publishes both runs; who is not given keeps the old one
-scripts/gen_status.py --check                            the files are whole, and the page follows from the data
-scripts/gen_status.py --check reference.json             and a fresh run says what is published
+An implementation that no report is about keeps what is published of it.
+
+    scripts/conform --json reference.json
+    scripts/publish reference.json              publishes the run
+    scripts/publish --check reference.json      says where it differs from what is published
+    scripts/publish --check                     says whether the files are whole, and the page follows from the data
 """
 
 import argparse
