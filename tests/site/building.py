@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from dshconform.adapters.one_at_a_time import one_at_a_time
-
 CHECKOUT = Path(__file__).parents[2]
 
 
@@ -35,6 +33,10 @@ def build_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     `DSH_SITE` names a folder where it has been built already, from the same files.
     """
+    from dshconform.adapters.one_at_a_time import (
+        one_at_a_time,
+    )  # typeguard watches only what is imported after conftest
+
     given = os.environ.get("DSH_SITE")
     if given:
         site = Path(given).resolve()
