@@ -6,6 +6,7 @@ import click
 import pytest
 
 from dshconform.cli import cli
+from dshconform.spec.mentions import mentioned_ids
 from tests.documents.blocks import (
     CHECKOUT,
     REASONS,
@@ -122,6 +123,17 @@ def test_commands_in_prose_are_there() -> None:
             found = used <= options | {"--help"} and (subcommand is None or subcommand in cli.list_commands(CONTEXT))
         wrong += [] if found else [f"{page}: {code}"]
     assert wrong == []
+
+
+def test_scenarios_that_are_named_are_there() -> None:
+    """Each cites a clause that stands beside its name."""
+    page = (CHECKOUT / "docs" / "guide" / "faq.md").read_text(encoding="utf-8")
+    files = CHECKOUT / "conformance" / "dshconform" / "scenarios" / "files"
+    texts = {path.stem.partition("-")[2]: path.read_text(encoding="utf-8") for path in files.glob("*.yaml")}
+    named = re.findall(r"(?m)^Clauses: (.*?) Scenario: `([\w-]+)`\.$", page)
+    assert len(named) == page.count("Clauses: ")
+    for clauses, name in named:
+        assert set(mentioned_ids(clauses)) & set(mentioned_ids(texts[name])), name
 
 
 def test_there_are_blocks() -> None:

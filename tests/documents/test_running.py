@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import builtins
 import contextlib
 import inspect
 import io
@@ -87,7 +88,7 @@ def run_page(blocks: Sequence[Block]) -> list[tuple[Block, str]]:
 
     async def session() -> list[tuple[Block, str]]:
         printed = []
-        names: dict[str, object] = {"__name__": "__page__"}
+        names: dict[str, object] = {"__name__": "__page__", "__builtins__": builtins}
         for block in blocks:
             source = "\n" * block.line + block.text
             flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
