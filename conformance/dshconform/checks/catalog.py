@@ -47,6 +47,8 @@ _COMMANDS: Final[Mapping[str, int]] = {
     PipelineModel.name: 6,
     PromptModel.name: 40,
     RollbackModel.name: 12,
+    RegistryModel.name: 40,
+    InitiatorModel.name: 40,
 }
 """How many commands an example has, where one command does much, or what was begun is soon at an end."""
 

@@ -17,7 +17,7 @@ GATES: Final = 6
 _READ: Final = write.at(None, CURRENT, REQUIRE)
 _THEMES: Final[Sequence[tuple[int, str]]] = (
     *((8, "bound"), (4, "nest"), (3, "start"), (2, "work"), (6, "wake"), (2, "inject"), (3, "cancel")),
-    *((3, "create"), (3, "maintain"), (6, "end"), (3, "read"), (1, "close")),
+    *((3, "create"), (3, "maintain"), (6, "end"), (3, "read"), (3, "close")),
 )
 
 
@@ -36,6 +36,8 @@ class Standing:
         theme = source.weighted(_THEMES)
         if state.gates and (theme == "end" or (len(state.gates) >= GATES and source.below(2))):
             return _ending(source, source.choose(state.gates))
+        if theme == "close" and len(state.used) > _LATE and state.closing is None:
+            return self._close(source, state)
         where = source.choose((None, *(gate.spec for gate in state.gates)))
         return write.at(where, *self._act(source, state, theme))
 
@@ -68,10 +70,18 @@ class Standing:
                 return write.create(self.fresh("c"), name, task, waits=waits), CURRENT
             case "maintain":
                 return write.maintain(agent, name, task, waits=waits), CURRENT
-            case "close" if len(state.used) > _LATE:
-                return write.unload(task), write.bounded(inside, name, "returns", self.fresh("t"))
             case _:
                 return CURRENT, REQUIRE
+
+    def _close(self, source: Source, state: AbstractInitiators) -> JsonMap:
+        """Close the registry; as long as somebody is busy, one that is comes to an end instead."""
+        busy = [gate for gate in state.gates if gate.agent is not None]
+        if busy:
+            return _ending(source, busy[0])
+        where = source.choose((None, *(gate.spec for gate in state.gates if gate.place.within is not None)))
+        return write.at(
+            where, write.unload(self.fresh("t")), write.bounded(None, self.fresh("f"), "returns", self.fresh("t"))
+        )
 
 
 _LATE: Final = 40

@@ -9,6 +9,7 @@ from typing import Final
 
 from dshconform.contracts.inbox_commands import read_command
 from dshconform.contracts.inbox_rows import ROUTE
+from dshconform.contracts.model import CommandError
 from dshconform.contracts.script_calls import FAILURE, REJECT, THROW, actions_of
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.scenarios.macros import message
@@ -150,14 +151,21 @@ def items_of(op: str, args: JsonMap) -> list[tuple[str, JsonMap]]:
 
 
 def body_of(called: JsonMap) -> str:
-    """What the grid calls what a function does inside a boundary."""
+    """What the grid calls what a function does inside a boundary.
+
+    Raises:
+        CommandError: It does what none of the contract's functions does.
+    """
     script = actions_of(called)
     ops = [one.get("op") for one in script]
     if "initiator.run" in ops:
         return "nests"
     if "run" in ops:
         return "starts"
-    return next(name for name, body in BODIES.items() if script[-1:] == list(body[-1:]))
+    for name, body in BODIES.items():
+        if script == list(body):
+            return name
+    raise CommandError(f"inside a boundary a function does none of the contract's things: {called!r}")
 
 
 def waits(called: JsonMap) -> bool:

@@ -149,7 +149,7 @@ def _drivers() -> list[JsonMap]:
     for kind in (PRE_STEP, TOOL):
         for again in (False, True):
             tour.act(boundary if again else None, write.wake("a", tour.fresh("m")))
-            tour.act(write.of_driver(PRE_STEP, "a"), write.wake("b", tour.fresh("m")))
+            tour.act(write.of_driver(PRE_STEP, "a") if again else None, write.wake("b", tour.fresh("m")))
             if kind == TOOL:
                 tour.do(write.go_on("b"))
             for agent, where in (("a", PRE_STEP), ("b", kind), ("a", PRE_STEP)):

@@ -128,11 +128,6 @@ class AbstractInitiators:
         gate = self.gate(spec)
         return None if gate is None else gate.place
 
-    @property
-    def drivers(self) -> int:
-        """How many turns wait."""
-        return sum(gate.kind in {PRE_STEP, TOOL} for gate in self.gates)
-
     def held(self, exempt: tuple[Boundary, ...]) -> bool:
         """Whether a closing that does not wait for some boundaries waits for others."""
         return any(boundary not in exempt for boundary in self.boundaries)
@@ -312,12 +307,14 @@ class AbstractInitiators:
         self._wait(name, PRE_STEP, "pre")
 
     def _wait(self, name: str, kind: str, part: str) -> None:
-        place = Place("pre-step" if kind == PRE_STEP else "tool", name, self._clauses_of(name))
+        clauses: Clauses = together(("LOOP-INIT-01",), self._clauses_of(name))
+        place = Place("pre-step" if kind == PRE_STEP else "tool", name, clauses)
         self.gates.append(Gate(kind, of_driver(kind, name), place, part, agent=name))
 
     def _clauses_of(self, name: str) -> Clauses:
-        beside = self.agents[name].sender is not None or self.drivers > 0
-        return ("INIT-DRIVE-01", "LOOP-INIT-01", *(("INIT-DRIVE-03",) if beside else ()))
+        """Who says that a turn reads its own agent: it is the affair of INIT-DRIVE-03 if another agent woke it."""
+        woken: Clauses = ("INIT-DRIVE-03",) if self.agents[name].sender not in {None, name} else ()
+        return (*woken, "INIT-DRIVE-01", "LOOP-INIT-01")
 
     def _drives(self, name: str, *parts: str) -> None:
         for part in parts:

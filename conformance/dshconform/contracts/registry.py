@@ -14,7 +14,7 @@ from dshconform.contracts.inbox_commands import read_command
 from dshconform.contracts.inbox_rows import Clauses, by, return_row
 from dshconform.contracts.model import Model
 from dshconform.contracts.registry_choice import Standing
-from dshconform.contracts.registry_commands import HOSTS, MADE, ODD, ODD_ID, ODD_SESSION, OWNERS, STUBS
+from dshconform.contracts.registry_commands import HOSTS, IDS, MADE, ODD, ODD_ID, ODD_SESSION, OWNERS, STUBS
 from dshconform.contracts.registry_grid import CELLS, PROLOGUES
 from dshconform.contracts.registry_state import AbstractRegistry
 from dshconform.contracts.script_calls import Outcome, action, tidied, together
@@ -130,11 +130,13 @@ class RegistryModel(Model):
             do.append(action(command))
             shown.append({"result": by(together(clauses, ("REG-READ-01",)), result)})
 
-        ask(outcome.clauses, [life.agent for life in registry.live.values()], write.LIST)
-        ask((*outcome.clauses, "REG-ENTER-03"), list[Json](registry.roots()), write.ROOTS)
-        for identity in _SHARED:
-            life = registry.live.get(identity)
+        lives = {identity: registry.live.get(identity) for identity in IDS}
+        for identity, life in lives.items():
             ask(outcome.clauses, None if life is None else life.agent, write.get(identity))
+        ask((), [life.agent for life in registry.live.values()], write.LIST)
+        ask(("REG-ENTER-03",), list[Json](registry.roots()), write.ROOTS)
+        for identity in _SHARED:
+            life = lives[identity]
             for owner in OWNERS:
                 owned = life is not None and life.owner == owner
                 ask(("REG-READ-03", "REG-ENTER-03"), owned, write.owns(identity, owner))

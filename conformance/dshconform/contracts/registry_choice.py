@@ -11,6 +11,7 @@ from dshconform.contracts.registry_commands import (
     DOINGS,
     ENDINGS,
     HOSTS,
+    IDS,
     ODD,
     OWNERS,
     SAID,
@@ -21,8 +22,6 @@ from dshconform.contracts.registry_state import AbstractRegistry
 from dshconform.contracts.script_calls import listen
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import JsonMap
-
-_IDS: Final = tuple(dict.fromkeys(STUBS.values()))
 
 _HABITS: Final[Sequence[Mapping[str, int]]] = (
     {"enter": 8, "register": 4, "announce": 6, "leave": 7, "observe": 5, "plugin": 2, "factory": 2, "look": 2},
@@ -99,7 +98,7 @@ def _observe(standing: Standing, source: Source, registry: AbstractRegistry) -> 
     names = Names(
         leave=source.choose(tuple(registry.leaves) or ("nothing",)),
         other=source.choose(tuple(STUBS)),
-        identity=source.choose(_IDS),
+        identity=source.choose(IDS),
         fresh=standing.fresh("d"),
     )
     return listen(standing.fresh("l"), event, DOINGS[event][doing](names))
@@ -125,7 +124,7 @@ def _factory(standing: Standing, source: Source, registry: AbstractRegistry) -> 
 
 def _look(standing: Standing, source: Source, registry: AbstractRegistry) -> JsonMap:
     del standing, registry
-    identity = source.choose(_IDS)
+    identity = source.choose(IDS)
     return source.choose((write.LIST, write.ROOTS, write.get(identity), write.owns(identity, source.choose(OWNERS))))
 
 

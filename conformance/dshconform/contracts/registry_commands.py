@@ -14,6 +14,7 @@ DISPOSED: Final = "agent/disposed"
 STUBS: Final[Mapping[str, str]] = {"y": "y", "x": "x", "x2": "x", "y2": "y", "p": "p", "q": "q"}
 """What is shaped like an agent, each with its id; two ids have two that look alike."""
 
+IDS: Final = tuple(dict.fromkeys(STUBS.values()))
 OWNERS: Final = ("p", "q")
 HOSTS: Final[Mapping[str, str]] = {"in p": "p", "in q": "q"}
 """Plugins in the scopes of the agents that may own others, each with its agent; they are there from the beginning."""

@@ -277,7 +277,7 @@ class AbstractRegistry:
         clauses: Clauses = ("REG-LIFE-01",) if leave.registered else ("REG-DET-01",)
         if life.vetoed:
             clauses = (*clauses, "REG-ANN-02")
-        return Outcome(clauses=together(clauses, self._leave(life, clauses)))
+        return Outcome(clauses=together(self._leave(life, clauses), clauses))
 
     def _leave(self, life: Life, clauses: Clauses) -> Clauses:
         """A life ends; who has a say in what comes behind."""
@@ -297,8 +297,8 @@ class AbstractRegistry:
                 clauses = together(clauses, ("FACT-SET-03",))
                 self.slot = None if self.slot is self.factories[name] else self.slot
             elif not self.leaves[name].life.ended:
-                clauses = together(clauses, self._leave(self.leaves[name].life, ("REG-LIFE-01",)))
-                clauses = together(("REG-LIFE-01",), clauses)
+                left = self._leave(self.leaves[name].life, ("REG-LIFE-01",))
+                clauses = together(left, ("REG-LIFE-01", *clauses))
         return Outcome(clauses=clauses)
 
     # ------------------------------------------------------------------ listeners
@@ -309,7 +309,7 @@ class AbstractRegistry:
         live: JsonMap = {"on": "live", "name": event, "agent": life.agent}
         self.rows.append(ExpectedRow(live, clauses))
         for listener in self.of(event):
-            ending = self._call(listener, life, (*clauses, *extra))
+            ending = self._call(listener, life, together(extra, clauses))
             if ending == "throw" and event == CREATED:
                 return Dispatched(vetoed=True, clauses=extra)
             if ending == "throw":
