@@ -15,6 +15,7 @@ from dshconform.contracts.registry_commands import (
     ODD_SESSION,
     STUBS,
     doing_of,
+    names_in,
 )
 from dshconform.contracts.script_calls import BROKEN, Outcome, failed, follow, script_of, together
 from dshconform.contracts.session_state import members_of
@@ -172,7 +173,7 @@ class AbstractRegistry:
                 return self._close(str(args["owner"]))
             case "listen":
                 listener = Listener(str(args["as"]), str(args["event"]), members_of(args["fn"]))
-                self.used.add(listener.name)
+                self.used |= {listener.name, *names_in(listener.function)}
                 self.listeners.append(listener)
                 return Outcome()
             case _:
@@ -182,10 +183,8 @@ class AbstractRegistry:
         match op:
             case "registry.get":
                 life = self.live.get(str(args["id"]))
-                waits = life is not None and life.leaving
-                return Outcome(
-                    None if life is None else life.agent, clauses=("REG-DET-03",) if waits else ("REG-READ-01",)
-                )
+                waits: Clauses = ("REG-DET-03",) if life is not None and life.leaving else ()
+                return Outcome(None if life is None else life.agent, clauses=(*waits, "REG-READ-01"))
             case "registry.list":
                 return Outcome([life.agent for life in self.live.values()], clauses=("REG-READ-01",))
             case "registry.roots":
