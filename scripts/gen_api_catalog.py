@@ -15,7 +15,7 @@ services by their keys, and the events with who dispatches them and who listens.
 
 import argparse
 import sys
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -30,9 +30,6 @@ from dshconform.spec.specification import load_specification
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGES: Final[Mapping[str, str]] = {"dshcore": "reference", "dshconform": "conformance"}
 """The packages, each with the folder that it stands in."""
-
-DOCUMENTED: Final = frozenset({"dshcore"})
-"""The packages whose docstrings are whole. Those of the other one are read, and judged by what they cite alone."""
 
 
 def read_catalog(root: Path, packages: Mapping[str, str]) -> Catalog:
@@ -52,17 +49,15 @@ def read_catalog(root: Path, packages: Mapping[str, str]) -> Catalog:
     return Catalog(read, events, tuple(service_keys(core)), found)
 
 
-def defects(catalog: Catalog, known: frozenset[str], documented: Container[str]) -> Iterator[str]:
+def defects(catalog: Catalog, known: frozenset[str]) -> Iterator[str]:
     """Everything that is wrong with the sources.
 
     Args:
         catalog: What was read.
         known: The ids of all clauses and rulings.
-        documented: The packages whose docstrings have to be whole.
     """
     for package in catalog.packages:
-        if package.name in documented:
-            yield from defects_of_names(package)
+        yield from defects_of_names(package)
         yield from defects_of_citations(package, known)
     yield from defects_of_events(catalog.events, catalog.sites)
 
@@ -93,7 +88,7 @@ def main() -> int:
     if arguments.check:
         specification = load_specification()
         wrong = [
-            *defects(catalog, frozenset({*specification.clauses, *specification.rulings}), DOCUMENTED),
+            *defects(catalog, frozenset({*specification.clauses, *specification.rulings})),
             *stale(written, folder),
         ]
         for line in wrong:

@@ -15,8 +15,10 @@ from dshconform.spec.mentions import RULING_ID, mentioned_ids
 
 _OWN: Final = ("self", "cls")
 _NOTHING: Final = ("None", "NoReturn", "Never", "'None'")
+_COMMAND: Final = re.compile(r"\w+\.(command|group)\b")
 _ABOUT_VALUE: Final = re.compile(
-    r"(Whether|The|A|An|All|Every|Each|What|How|Which|Answer|Return|Tell|Make|Create|Read|Write|Give|Find|List)\b"
+    r"`|(Whether|The|A|An|All|Both|Each|Every|One|Those|Commands|What|When|Where|Which|Who|Whose|Why|How|As|For|Through"
+    r"|Answer|Choose|Create|Find|Give|List|Make|Read|Return|Tell|Write)\b"
 )
 """How a summary begins that is about the value."""
 
@@ -37,7 +39,7 @@ def defects_of_names(package: Package) -> Iterator[str]:
 def _defects(named: Named) -> Iterator[str]:
     doc = doc_of(named)
     if isinstance(named, griffe.Attribute | griffe.TypeAlias):
-        if doc is None and not _told_by_class(named):
+        if doc is None and not _told_by_owner(named):
             yield f"{named.path}: has no docstring, and its class does not say what it is"
     elif doc is None:
         yield f"{named.path}: has no docstring"
@@ -45,20 +47,25 @@ def _defects(named: Named) -> Iterator[str]:
         yield from (f"{named.path}: {what}" for what in _incomplete(named, doc))
 
 
-def _told_by_class(named: griffe.Attribute | griffe.TypeAlias) -> bool:
-    """Whether the docstring of its class, or of one that has it first, says what an attribute is."""
+def _told_by_owner(named: griffe.Attribute | griffe.TypeAlias) -> bool:
+    """Whether the docstring of what an attribute belongs to says what it is."""
     owner = named.parent
+    if isinstance(owner, griffe.Module):
+        return _is_all(named, owner)
     if not isinstance(owner, griffe.Class):
         return False
     for one in (owner, *owner.mro()):
         if any(str(base).endswith(("Enum", "Flag")) for base in one.bases):
             return True  # the members of an enumeration are values
         doc = doc_of(one)
-        if doc is not None and [named] == [*public(one)]:
-            return True  # what the class says is about the one thing that it has
         if doc is not None and any(name in doc.given or _is_said(name, doc) for name in _spellings(named)):
             return True
-    return False
+    return _is_all(named, owner)
+
+
+def _is_all(named: griffe.Object, owner: griffe.Module | griffe.Class) -> bool:
+    """Whether a module or class defines nothing else: then what its docstring is about is this."""
+    return doc_of(owner) is not None and [named] == [*public(owner)]
 
 
 def _spellings(named: griffe.Attribute | griffe.TypeAlias) -> Iterator[str]:
@@ -80,10 +87,13 @@ def _spellings(named: griffe.Attribute | griffe.TypeAlias) -> Iterator[str]:
 def _incomplete(function: griffe.Function, doc: Doc) -> Iterator[str]:
     if "overload" in function.labels or "property" in function.labels:
         return
+    if any(_COMMAND.match(str(decorator.value)) for decorator in function.decorators):
+        return  # its docstring is what `--help` prints, and its options say what they are
     docs = [doc, *_overridden(function)]
     for parameter in function.parameters:
         name = parameter.name
-        said = any(name in one.given or _is_said(name, one) for one in docs)
+        spelled = {name, f"*{name}", f"**{name}"}
+        said = any(spelled & one.given.keys() or _is_said(name, one) for one in docs)
         if name not in _OWN and not name.startswith("_") and not said:
             yield f"the docstring does not say what {name!r} is: add it under `Args`"
     sections = bool(doc.given or doc.raises or doc.cancellation)

@@ -88,7 +88,7 @@ def catalog_of(folder: Path, *changes: tuple[str, str]) -> Catalog:
 
 def wrong(folder: Path, *changes: tuple[str, str]) -> list[str]:
     """What is wrong with the small package when its text is changed."""
-    return list(defects(catalog_of(folder, *changes), KNOWN, {"play"}))
+    return list(defects(catalog_of(folder, *changes), KNOWN))
 
 
 def test_a_sound_package_has_no_defect(tmp_path: Path) -> None:
@@ -147,6 +147,164 @@ def test_a_sound_package_has_no_defect(tmp_path: Path) -> None:
 def test_a_defect_is_found(tmp_path: Path, old: str, new: str, found: str) -> None:
     """One line names the place and the remedy."""
     assert wrong(tmp_path, (old, new)) == [found]
+
+
+def added(folder: Path, text: str) -> list[str]:
+    """What is wrong with the small package when something stands in it besides."""
+    end = '"""Wait for so many seconds; a cancellation ends the waiting."""\n'
+    return wrong(folder, (end, f"{end}\n\n{textwrap.dedent(text)}"))
+
+
+BASE = '''
+    class Player:
+        """Somebody who plays."""
+
+        def play(self, piece: str) -> bool:
+            """Whether a piece is played to its end.
+
+            Args:
+                piece: Its name.
+
+            Raises:
+                ValueError: The piece has no name.
+            """
+'''
+OVERRIDING = '''
+
+    class Pianist{base}:
+        """Somebody who plays the piano."""
+
+        def play(self, piece: str) -> bool:
+            """Whether it is played by heart.
+
+            Spec:
+                PLAY-KNOWN-01
+            """
+            raise ValueError(piece)
+'''
+
+
+@pytest.mark.parametrize(
+    ("base", "found"),
+    [
+        ("(Player)", []),
+        (
+            "",
+            [
+                "play.Pianist.play: the docstring does not say what 'piece' is: add it under `Args`",
+                "play.Pianist.play: the docstring does not say when ValueError is raised: add it under `Raises`",
+            ],
+        ),
+    ],
+)
+def test_a_method_need_not_repeat_what_the_one_says_that_it_overrides(
+    tmp_path: Path, base: str, found: list[str]
+) -> None:
+    """Parameters and errors; without the base both are missing."""
+    assert added(tmp_path, BASE + OVERRIDING.format(base=base)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            '''
+            class Wire:
+                """What is sent; `as` names it, `keepOpen` is for later."""
+
+                as_: str
+                keep_open: bool = field(name="keepOpen")
+            ''',
+            [],
+        ),
+        (
+            '''
+            class Wire:
+                """What is sent; `as` names it."""
+
+                as_: str
+                keep_open: bool = field(name="keepOpen")
+            ''',
+            ["play.Wire.keep_open: has no docstring, and its class does not say what it is"],
+        ),
+        (
+            '''
+            class Alone:
+                """The next piece."""
+
+                held: str
+            ''',
+            [],
+        ),
+        (
+            '''
+            class Pair:
+                """The next pieces."""
+
+                held: str
+                other: str
+            ''',
+            [
+                "play.Pair.held: has no docstring, and its class does not say what it is",
+                "play.Pair.other: has no docstring, and its class does not say what it is",
+            ],
+        ),
+        (
+            """
+            class Alone:
+                held: str
+            """,
+            [
+                "play.Alone: has no docstring",
+                "play.Alone.held: has no docstring, and its class does not say what it is",
+            ],
+        ),
+        (
+            '''
+            @group.command(help="Play.")
+            def told(ctx: Context, loud: bool) -> None:
+                """Play a piece."""
+            ''',
+            [],
+        ),
+        (
+            '''
+            @group.commanding
+            def told(ctx: Context, loud: bool) -> None:
+                """Play a piece through ctx."""
+            ''',
+            ["play.told: the docstring does not say what 'loud' is: add it under `Args`"],
+        ),
+        (
+            '''
+            def every(*pieces: str, **more: int) -> None:
+                """Play them.
+
+                Args:
+                    *pieces: Their names.
+                    **more: How often.
+                """
+            ''',
+            [],
+        ),
+    ],
+)
+def test_what_is_said_elsewhere_need_not_be_said_again(tmp_path: Path, text: str, found: list[str]) -> None:
+    """A class says what its attributes are, as code or wire call them; options of a command have their own help."""
+    assert added(tmp_path, text) == found
+
+
+def test_a_module_says_what_the_one_thing_is_that_it_defines(tmp_path: Path) -> None:
+    """With another one beside it, nobody does."""
+    (tmp_path / "play").mkdir()
+    module = tmp_path / "play" / "__init__.py"
+    module.write_text('"""The pieces of the evening."""\n\nPIECES = ("one", "two")\n', "utf-8")
+    assert list(defects(read_catalog(tmp_path, {"play": "."}), KNOWN)) == []
+    module.write_text('"""The pieces of the evening."""\n\nPIECES = ("one", "two")\nMORE = ()\n', "utf-8")
+    assert [line.partition(":")[0] for line in defects(read_catalog(tmp_path, {"play": "."}), KNOWN)] == [
+        "play.PIECES",
+        "play.MORE",
+    ]
 
 
 def test_pages_name_what_a_package_has(tmp_path: Path) -> None:

@@ -159,6 +159,9 @@ def command_implementation(command: Sequence[str], ledger: Path | None) -> Imple
     Args:
         command: The program and its arguments.
         ledger: Its `deviations.yaml`, if it has one.
+
+    Returns:
+        The program as an implementation; it is started when a link to it is opened.
     """
     return Implementation(
         name=Path(command[0]).name,

@@ -53,7 +53,14 @@ class SortingAdapter:
         self._reference: Final = ReferenceAdapter()
 
     def handle(self, command: Command) -> Reply:
-        """Let the reference answer, and sort what it tells."""
+        """Let the reference answer, and sort what it tells.
+
+        Args:
+            command: Handed on as it is.
+
+        Returns:
+            Its reply, the rows and gates in another order.
+        """
         reply = self._reference.handle(command)
         rows = sorted(reply.observed, key=text_of)
         opened = [str(row["gate"]) for row in rows if row["on"] == "gate"]
@@ -66,7 +73,11 @@ class SortingAdapter:
 
 
 def text_of(row: Row) -> str:
-    """What rows are sorted by: their text."""
+    """What rows are sorted by: their text.
+
+    Args:
+        row: Of a reply.
+    """
     return json.dumps(row, sort_keys=True, default=dict)
 
 

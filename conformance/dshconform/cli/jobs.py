@@ -31,6 +31,10 @@ class Pieces(Protocol[R_co]):
     def perform(self, number: int, link: Link) -> tuple[R_co, bool]:
         """Do one piece.
 
+        Args:
+            number: Which, counted from 0.
+            link: To the implementation, of this process alone.
+
         Returns:
             What came of it, and whether the pieces behind it are not needed.
         """
@@ -204,7 +208,11 @@ def _work_shared(target: Target, pieces: Pieces[R]) -> Done[R]:
 
 
 def advance(steps: int) -> None:
-    """Say, from within a piece, that so much more of it is done."""
+    """Say, from within a piece, that so much more of it is done.
+
+    Args:
+        steps: As the progress bar counts.
+    """
     if _shared is not None:
         with _shared.told.get_lock():
             _shared.told.value += steps

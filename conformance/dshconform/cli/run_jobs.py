@@ -44,6 +44,9 @@ def run_jobs(
         shard: What is divided.
         budget: The seconds that each of them may take.
 
+    Returns:
+        The run, as if one process had made it.
+
     Raises:
         KeyboardInterrupt: The user interrupted before any of them had begun.
     """

@@ -56,7 +56,19 @@ class Session(Teller):
         budget: Budget | None = None,
         stop_at: Callable[[Outcome], bool] = lambda _: False,
     ) -> RunResult | None:
-        """Open the implementation and run checks; nothing when it could not be opened, which is then printed."""
+        """Open the implementation and run checks; nothing when it could not be opened, which is then printed.
+
+        Args:
+            selected: The checks to run.
+            seed: Every random choice follows from it.
+            examples: Worlds that each machine opens.
+            shard: The part of a divided run that this is.
+            budget: The time that it may take.
+            stop_at: Ends the run after an outcome of which it is true.
+
+        Returns:
+            The run, its judgement included.
+        """
         ledger = self.ledger()
         gc.freeze()  # what is loaded by now stays: no collection has to walk the checks and the specification
         try:

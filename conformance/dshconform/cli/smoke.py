@@ -74,7 +74,12 @@ def _status(result: RunResult, session: Session) -> int:
 
 
 def advice(result: RunResult, session: Session) -> Iterator[str]:
-    """What to fix next, in one line; then how to see it, and what it unlocks."""
+    """What to fix next, in one line; then how to see it, and what it unlocks.
+
+    Args:
+        result: The run.
+        session: Saves the counterexample, and knows how it is replayed.
+    """
     done = {outcome.check for outcome in result.finished}
     waiting = [check.name for check in result.selected if check.name not in done and runnable(check, result.hello)]
     if result.fault is not None:

@@ -29,6 +29,15 @@ class TargetCommand(click.Command):
     """A command that takes the command of an adapter after `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take what stands behind `--` for the adapter's command, and read the rest.
+
+        Args:
+            ctx: Keeps the adapter's command for `Target`.
+            args: The words of the command line.
+
+        Returns:
+            The words that are left over.
+        """
         if "--" in args:
             at = args.index("--")
             ctx.meta[_ADAPTER] = args[at + 1 :]
@@ -36,6 +45,11 @@ class TargetCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The pieces of the usage line, that of the adapter's command included.
+
+        Args:
+            ctx: That of the command.
+        """
         return [*super().collect_usage_pieces(ctx), "[-- ADAPTER [ARG]...]"]
 
 
@@ -43,6 +57,15 @@ class PairCommand(click.Command):
     """A command that takes two implementations, each by name or by an adapter's command after a `--` of its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take what stands behind each `--` for the command of one adapter, and read the rest.
+
+        Args:
+            ctx: Keeps the adapters' commands.
+            args: The words of the command line.
+
+        Returns:
+            The words that are left over.
+        """
         adapters: list[list[str]] = []
         while "--" in args:
             at = len(args) - args[::-1].index("--")
@@ -52,6 +75,11 @@ class PairCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The pieces of the usage line, those of the adapters' commands included.
+
+        Args:
+            ctx: That of the command.
+        """
         return [*super().collect_usage_pieces(ctx), "[-- ADAPTER [ARG]...]..."]
 
 
@@ -64,12 +92,21 @@ class Target:
 
     implementation: Implementation
     spelled: str
+    """How the command line names it."""
     limits: Limits
+    """How long and how large its replies may be."""
     work: Path
+    """The folder for its wire logs."""
 
     @contextmanager
     def open(self, say: Callable[[str], None]) -> Iterator[Link]:
         """Start it, and end it afterwards.
+
+        Args:
+            say: Prints what the user should know while it starts.
+
+        Returns:
+            A link, open while the block runs.
 
         Raises:
             AdapterFault: It does not greet as it should.
@@ -81,13 +118,27 @@ class Target:
 
 
 def target_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that choose an implementation to a command."""
+    """Add the options that choose an implementation to a command.
+
+    Args:
+        function: A command.
+
+    Returns:
+        The command with them.
+    """
     named = click.option("--implementation", "-i", help=f"{', '.join(IMPLEMENTATIONS)}.  [default: {_DEFAULT}]")
     return named(link_options(function))
 
 
 def link_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say how implementations are talked to, and what is kept."""
+    """Add the options that say how implementations are talked to, and what is kept.
+
+    Args:
+        function: A command.
+
+    Returns:
+        The command with them.
+    """
     for decorate in (
         WORK_OPTION,
         click.option(
@@ -183,10 +234,15 @@ def _by_command(adapter: Sequence[str], deviations: Path | None, limits: Limits,
 JSON_OPTION: Final = click.option(
     "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the report there."
 )
+"""The option that names the file for the report."""
 
 
 def writable_file(path: Path | None, option: str) -> None:
     """Refuse a file, if one is given, whose folder is not there or in which nothing can be written.
+
+    Args:
+        path: The file.
+        option: The option that named it, for the error.
 
     Raises:
         click.UsageError: It cannot be written.
@@ -200,6 +256,10 @@ def writable_file(path: Path | None, option: str) -> None:
 
 def must_be_writable(folder: Path, option: str) -> None:
     """Refuse a folder in which nothing can be written; one that does not exist yet is judged by what it stands in.
+
+    Args:
+        folder: The folder.
+        option: The option that named it, for the error.
 
     Raises:
         click.UsageError: It cannot be written.

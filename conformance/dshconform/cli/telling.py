@@ -48,7 +48,12 @@ class Teller:
     console: Console = field(default_factory=new_console)
 
     def headline(self, hello: Hello, seed: int | None = None) -> None:
-        """Print what the adapter declared of itself."""
+        """Print what the adapter declared of itself.
+
+        Args:
+            hello: Its greeting.
+            seed: The seed of the run, where it has one.
+        """
         info = hello.implementation
         told = f"{info.name} {info.version} ({info.language}), profiles {', '.join(hello.profiles)}"
         for line in wrapped(told if seed is None else f"{told}, seed {seed}", hanging="  "):
@@ -56,6 +61,11 @@ class Teller:
 
     def report(self, result: RunResult, *, json_file: Path | None, seconds: float) -> int:
         """Print a run, save its counterexamples and its report.
+
+        Args:
+            result: The run.
+            json_file: Where the report goes besides.
+            seconds: How long the run took.
 
         Returns:
             The exit status.
@@ -88,6 +98,10 @@ class Teller:
     def tell_end(self, result: RunResult, status: int) -> int:
         """Print by what a run was cut short, if it was, and what the suite did not do as it promises.
 
+        Args:
+            result: The run.
+            status: What its verdict says.
+
         Returns:
             The exit status: `status` for a run that came to a good end.
         """
@@ -106,7 +120,16 @@ class Teller:
         return FAULT_EXIT_STATUS if result.suite_faults else status
 
     def save(self, check: str, document: Mapping[str, Json], number: int = 1) -> Path | None:
-        """Keep the `number`-th counterexample of a check for `dshconform replay`; nothing if it cannot be kept."""
+        """Keep the `number`-th counterexample of a check for `dshconform replay`; nothing if it cannot be kept.
+
+        Args:
+            check: The check's name.
+            document: What is to be replayed.
+            number: Counted from 1.
+
+        Returns:
+            The file that it was written to.
+        """
         path = self._failures / f"{_stem(check)}{'' if number == 1 else f'-{number}'}.yaml"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +147,11 @@ class Teller:
                 path.unlink()
 
     def replay_line(self, path: Path | None) -> str | None:
-        """The command line that replays a saved counterexample."""
+        """The command line that replays a saved counterexample.
+
+        Args:
+            path: The file with it.
+        """
         return None if path is None else f"{started_as()} replay {shlex.quote(str(path))} {self.spelled}"
 
     def tell_fault(self, fault: AdapterFault) -> None:
@@ -133,7 +160,11 @@ class Teller:
             self.say(line)
 
     def tell_no_start(self, error: CannotStart) -> None:
-        """Print why an implementation cannot be started."""
+        """Print why an implementation cannot be started.
+
+        Args:
+            error: What is missing, with the remedy.
+        """
         self.say(f"error: {error.message}\n  remedy: {error.remedy}")
 
     def say(self, line: str) -> None:

@@ -33,6 +33,9 @@ def judge_vacuous(name: str, *, seed: int = 1) -> RunResult:
     Args:
         name: As the command line has it.
         seed: Every choice of a machine follows from it.
+
+    Returns:
+        The run with its judgement.
     """
     gc.freeze()
     checks = all_checks()
@@ -49,7 +52,11 @@ def judge_vacuous(name: str, *, seed: int = 1) -> RunResult:
 
 
 def passed(result: RunResult) -> tuple[str, ...]:
-    """The `must` clauses that pass."""
+    """The `must` clauses that pass.
+
+    Args:
+        result: The run.
+    """
     return tuple(
         one.clause.id
         for one in result.judgement.clauses

@@ -12,8 +12,13 @@ WORK_OPTION: Final = click.option(
     show_default=True,
     help="Where counterexamples, wire logs and the last report are kept.",
 )
+"""The option that names the folder for what is kept."""
 
 
 def report_in(work: Path) -> Path:
-    """The report of the last run that kept something in this folder."""
+    """The report of the last run that kept something in this folder.
+
+    Args:
+        work: The folder.
+    """
     return work / "report.json"

@@ -14,6 +14,7 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.scenarios.load import Scenario, build_scenario
 
 Target: TypeAlias = Literal["next-turn", "next-step"]
+"""The lists of an inbox."""
 
 COMPARED: Final[list[Json]] = [
     *("log agent/inbox/*", "log turn/*", "live agent/status", "live agent/inbox/*", "live agent/error"),
@@ -26,17 +27,29 @@ HOLDERS: Final = {"maintenance": "job", "running": "model"}
 """By phase, the gate at which its activity waits, and the function that waits there."""
 
 FAILURE: Final[JsonMap] = {"$error": {"kind": "model", "message": "busy", "code": "SERVER"}}
+"""What the model fails with."""
 USER: Final[JsonMap] = {"kind": "user"}
+"""The cause of a cancel by the user."""
 DISPOSED: Final[JsonMap] = {"kind": "disposed"}
+"""The cause of a cancel by a disposal."""
 
 
 def text(identity: str) -> JsonMap:
-    """A message in short."""
+    """A message in short.
+
+    Args:
+        identity: The message's id, which is its text too.
+    """
     return {"$message": identity}
 
 
 def call(op: str, **args: Json) -> JsonMap:
-    """A call that a listener makes."""
+    """A call that a listener makes.
+
+    Args:
+        op: The operation.
+        **args: Its arguments beside the agent.
+    """
     return {"op": op, "args": {"agent": "a", **args}}
 
 
@@ -80,15 +93,35 @@ class Script:
     # ------------------------------------------------------------------ steps
 
     def do(self, op: str, args: JsonMap | None = None, **expected: Json) -> None:
-        """Write one step; `expected` are its members beside the command."""
+        """Write one step.
+
+        Args:
+            op: The operation.
+            args: Its arguments beside the agent.
+            **expected: What the step demands, as scenarios write it.
+        """
         self.steps.append({"do": op, "args": {"agent": "a", **(args or {})}, **expected})
 
     def observe(self, op: str, args: JsonMap, rows: Sequence[Json], by: Clauses | None = None, **more: Json) -> None:
-        """Write one step and everything that must be observed."""
+        """Write one step and everything that must be observed.
+
+        Args:
+            op: The operation.
+            args: Its arguments beside the agent.
+            rows: Everything that must be observed.
+            by: The clauses; those of the cell if not given.
+            **more: Further members of the step.
+        """
         self.do(op, args, by=list(by or self.by), observed=list(rows), **more)
 
     def listen(self, event: str, name: str, **function: Json) -> None:
-        """Write a listener."""
+        """Write a listener.
+
+        Args:
+            event: What it hears.
+            name: What the suite calls it.
+            **function: Members of its function, as scenarios write them.
+        """
         listener: JsonMap = {"as": name, "event": event, "fn": {"$fn": name, **function}}
         self.steps.append({"do": "listen", "args": listener})
 
@@ -105,12 +138,20 @@ class Script:
         self.phase = "maintenance"
 
     def run(self, identity: str = "first") -> None:
-        """A turn runs, and its model waits."""
+        """A turn runs, and its model waits.
+
+        Args:
+            identity: The id of the message that begins it.
+        """
         self.do("agent.followup", {"message": text(identity)}, by="AGENT-SEND-04", open=["model/stream"])
         self.phase, self.turn = "running", 1
 
     def abort(self, cause: JsonMap) -> None:
-        """The activity is aborted; what waits is kept."""
+        """The activity is aborted; what waits is kept.
+
+        Args:
+            cause: Why.
+        """
         self.do("agent.cancel", {"cause": cause, "keepInbox": True}, by="CANCEL-KEEP-01", open=[_GATES[self.phase]])
         self.cause = cause
 
@@ -120,12 +161,21 @@ class Script:
         self.quiet("next-turn", "turn")
 
     def quiet(self, target: Target, identity: str) -> None:
-        """A message is inserted without waking."""
+        """A message is inserted without waking.
+
+        Args:
+            target: The list.
+            identity: The message's id.
+        """
         self.do("inbox.append", {"target": target, "message": text(identity)}, by="INBOX-WAKE-01")
         self.lists[target].append(identity)
 
     def remember(self, identity: str = "wake") -> None:
-        """A wake is latched."""
+        """A wake is latched.
+
+        Args:
+            identity: The id of the message that wakes.
+        """
         self.do("agent.followup", {"message": text(identity)}, by="WAKE-LATCH-02")
         self.lists["next-turn"].append(identity)
         self.latch = True
@@ -152,7 +202,16 @@ class Script:
     # ------------------------------------------------------------------ what follows, as rows
 
     def inserted(self, target: Target, identity: str, by: Clauses | None = None) -> list[Json]:
-        """A message enters a list, at its end."""
+        """A message enters a list, at its end.
+
+        Args:
+            target: The list.
+            identity: The message's id.
+            by: The clauses; those of the cell if not given.
+
+        Returns:
+            The row of the splice and its notification, in short.
+        """
         place = len(self.lists[target])
         self.lists[target].append(identity)
         return [{"$sent": identity, "target": target, "start": place, "by": list(by or self.by)}]
@@ -175,12 +234,26 @@ class Script:
         return rows
 
     def fired(self, cause: JsonMap) -> Json:
-        """The signal is aborted, and its holder told."""
+        """The signal is aborted, and its holder told.
+
+        Args:
+            cause: Why.
+
+        Returns:
+            The row that tells its holder.
+        """
         self.cause = cause
         return {"abort": HOLDERS[self.phase], "reason": {"$exact": cause}}
 
     def claimed(self, *, prompt: bool) -> list[Json]:
-        """The batch of a step is claimed."""
+        """The batch of a step is claimed.
+
+        Args:
+            prompt: Whether it is the first step of a turn, which takes one message of `next-turn` too.
+
+        Returns:
+            The rows of the splices and the notifications.
+        """
         steps, turns = self.lists["next-step"][:], self.lists["next-turn"][:prompt]
         del self.lists["next-step"][:], self.lists["next-turn"][:prompt]
         rows: list[Json] = []
@@ -205,7 +278,14 @@ class Script:
         return [{"live": "agent/status", "status": "running"}, *self.next_turn()]
 
     def turn_ends(self, kind: str) -> Json:
-        """A turn is closed."""
+        """A turn is closed.
+
+        Args:
+            kind: Why it ends.
+
+        Returns:
+            The row that says so.
+        """
         error: JsonMap = {"error": {"$any": True}} if kind == "error" else {}
         reason: JsonMap = (
             {"$by": "LOG-EVT-03", "is": {"$exact": {"kind": kind}}} if kind == "aborted" else {"kind": kind, **error}
@@ -237,7 +317,11 @@ class Script:
             self.answer("stream.end", [self.turn_ends("completed"), *self.settled()], by)
 
     def fail(self, by: Clauses | None = None) -> None:
-        """The model fails, and with it the turn."""
+        """The model fails, and with it the turn.
+
+        Args:
+            by: The clauses; those of the cell if not given.
+        """
         failure: JsonMap = {"live": "agent/error", "turn": self.turn, "step": 1}
         self.answer("stream.fail", [failure, self.turn_ends("error"), *self.settled()], by, error=FAILURE)
 

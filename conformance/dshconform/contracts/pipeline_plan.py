@@ -63,6 +63,9 @@ def text(words: str) -> Json:
 
     Args:
         words: The text of the block.
+
+    Returns:
+        The content, a list.
     """
     return [{"type": "text", "text": words}]
 
@@ -318,6 +321,9 @@ def provide(*acts: str) -> JsonMap:
 
     Args:
         *acts: What it does when it is asked.
+
+    Returns:
+        The command.
     """
     return {"do": "approval.provide", "args": {"as": APPROVAL, "fn": _function(APPROVAL, "any", acts)}}
 
@@ -418,5 +424,8 @@ def acts_of(said: str) -> Acts:
 
     Args:
         said: As a plan is written in words.
+
+    Returns:
+        The acts; none of a text without any.
     """
     return tuple(said.replace(" | ", ", |, ").split(", ")) if said else ()

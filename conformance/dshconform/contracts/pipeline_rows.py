@@ -162,6 +162,9 @@ def approval_row(on: str, part: str, request: Request, reason: Json) -> Expected
         part: The name of the function.
         request: The call.
         reason: Why it is asked; none where nobody says.
+
+    Returns:
+        The row of the function's call.
     """
     payload: JsonMap = {
         "toolName": request.tool,

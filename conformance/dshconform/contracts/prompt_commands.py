@@ -107,6 +107,9 @@ def section(
         text: The text, or a function that answers it.
         order: Its place among the others, in the protocol's notation.
         complete: Whether it is the whole system text; none where that is not said.
+
+    Returns:
+        The command.
     """
     flag: JsonMap = {} if complete is None else {"complete": complete}
     return {"do": "prompt.section", "args": _into(scope, **{"as": part}, name=name, order=order, text=text, **flag)}

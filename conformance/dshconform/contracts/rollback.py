@@ -55,9 +55,11 @@ class RollbackModel:
     )
     """Every clause that its expectations cite."""
     cells: ClassVar[tuple[str, ...]] = cells()
+    """Every cell that a command can visit."""
 
     def __init__(self, switches: frozenset[str] = frozenset()) -> None:
         self.departed: list[str] = []
+        """The variants that the last command took."""
         self._state = State()
         self._standing: Standing | None = None
         self._trial: tuple[JsonMap, tuple[Calls, Outcome] | None] | None = None
@@ -80,7 +82,11 @@ class RollbackModel:
         return [way_to(cell) for cell in self.cells]
 
     def propose(self, source: Source) -> JsonMap:
-        """Choose a legal command."""
+        """Choose a legal command.
+
+        Args:
+            source: Where choices come from.
+        """
         if self._standing is None:
             self._standing = Standing(source)
         return self._standing.choose(source, self._state, self.legal)
@@ -125,7 +131,11 @@ class RollbackModel:
         return [Step(op, args, expect), self._look(calls)]
 
     def simpler(self, command: JsonMap) -> list[JsonMap]:
-        """Commands that say less than this one."""
+        """Commands that say less than this one.
+
+        Args:
+            command: A command that led to a difference.
+        """
         return simpler(command)
 
     def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:

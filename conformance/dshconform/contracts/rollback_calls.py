@@ -45,6 +45,10 @@ class Calls(Transactions):
     def perform(self, op: str, args: JsonMap) -> Outcome:
         """Perform a command, and let everything come to rest.
 
+        Args:
+            op: The operation.
+            args: Its arguments.
+
         Returns:
             What the reply must say.
 
@@ -75,7 +79,20 @@ class Calls(Transactions):
         return _CALLS[op](self, args, clauses)
 
     def run(self, fn: JsonMap, kind: str, clauses: Clauses, looks: Clauses = ()) -> Ending:
-        """Call a function of the suite, which follows its script."""
+        """Call a function of the suite, which follows its script.
+
+        Args:
+            fn: The function.
+            kind: Its kind.
+            clauses: Answer for its being called now.
+            looks: Answer for what it sees, where they are others.
+
+        Returns:
+            How the call ends, and with which value or error.
+
+        Raises:
+            Undecided: It acts in an announcement of which nobody says that it is made.
+        """
         part, script = script_of(fn)
         outer, caller = self._caller, self.state.lives.get(part.partition(".")[0])
         if not script or script[0].get("do") != "gate":
@@ -107,6 +124,12 @@ class Calls(Transactions):
     def life(self, args: JsonMap) -> Life:
         """The life that a command is about, by its handle.
 
+        Args:
+            args: The arguments of the command.
+
+        Returns:
+            The life; it may be gone.
+
         Raises:
             Undecided: There is none, so far, or there never was an agent.
         """
@@ -132,11 +155,21 @@ class Calls(Transactions):
     # ------------------------------------------------------------------ looks
 
     def get_agent(self, args: JsonMap, clauses: Clauses) -> Outcome:
-        """Who is registered."""
+        """Who is registered.
+
+        Args:
+            args: The id that is looked up.
+            clauses: Answer for what is seen.
+        """
         return self._found(text_in(args, "id"), self.state.registry, clauses)
 
     def get_session(self, args: JsonMap, clauses: Clauses) -> Outcome:
-        """Whose session is live."""
+        """Whose session is live.
+
+        Args:
+            args: The id that is looked up.
+            clauses: Answer for what is seen.
+        """
         return self._found(text_in(args, "id"), self.state.store, clauses)
 
     def _found(self, identity: str, among: Mapping[str, str], clauses: Clauses) -> Outcome:
@@ -151,7 +184,12 @@ class Calls(Transactions):
         return {"result": by(clauses, inspected(life))}
 
     def read(self, args: JsonMap, clauses: Clauses) -> Outcome:
-        """The length of a log."""
+        """The length of a log.
+
+        Args:
+            args: The handle whose session it is.
+            clauses: Answer for what is seen.
+        """
         life = self.life({"agent": text_in(args, "session")})
         stored: Clauses = ("LIFE-RES-02",) if life.form == "resume" else ()
         return {"result": by((*stored, *clauses), {"seq": life.seq})}
@@ -163,18 +201,42 @@ class Calls(Transactions):
     # ------------------------------------------------------------------ owners and signals
 
     def open_owner(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Mount the plugin."""
+        """Mount the plugin.
+
+        Args:
+            args: Name the plugin.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            Undecided: It is another plugin than that of the contract, or open already.
+        """
         if text_in(args, "owner") != OWNER or self.state.owners.get(OWNER, "closed") != "closed":
             raise Undecided
         self.state.owners[OWNER] = "open"
         return {}
 
     def close_owner(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Close the plugin."""
+        """Close the plugin.
+
+        Args:
+            args: Name the plugin and the task.
+
+        Returns:
+            Nothing: its task settles when all that it owned is gone.
+        """
         return self._close(text_in(args, "owner"), args)
 
     def unload(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Close the loop."""
+        """Close the loop.
+
+        Args:
+            args: Name the part and the task.
+
+        Returns:
+            Nothing: its task settles when all lives are gone.
+        """
         self.unloaded = True
         return self._close(text_in(args, "part"), args)
 
@@ -201,7 +263,17 @@ class Calls(Transactions):
         return {}
 
     def load(self, args: JsonMap, _: Clauses) -> Outcome:
-        """The loop comes back."""
+        """The loop comes back.
+
+        Args:
+            args: Name the part and the task.
+
+        Returns:
+            Nothing: its task settles behind everything else.
+
+        Raises:
+            Undecided: It is another part than the loop, or there already.
+        """
         task = self._new(text_in(args, "task"))
         if args.get("part") != LOOP or self.state.owners[LOOP] != "closed":
             raise Undecided
@@ -210,7 +282,17 @@ class Calls(Transactions):
         return {}
 
     def new_signal(self, args: JsonMap, _: Clauses) -> Outcome:
-        """A new signal under a name; the old one has to do with nobody."""
+        """A new signal under a name; the old one has to do with nobody.
+
+        Args:
+            args: The name.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            Undecided: The name is none of the contract's, or a life has its signal.
+        """
         name = text_in(args, "signal")
         if any(life.signal == name for life in self.state.lives.values()) or name not in self.state.signals:
             raise Undecided
@@ -218,7 +300,17 @@ class Calls(Transactions):
         return {}
 
     def abort_signal(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Abort a signal, once."""
+        """Abort a signal, once.
+
+        Args:
+            args: The name and the reason.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            Undecided: It is aborted already, or there is none of that name.
+        """
         name, reason = text_in(args, "signal"), args.get("reason")
         if self.state.signals.get(name) != ():
             raise Undecided
@@ -237,7 +329,17 @@ class Calls(Transactions):
     # ------------------------------------------------------------------ scopes and registrations
 
     def listen(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Listen to what is told of a life."""
+        """Listen to what is told of a life.
+
+        Args:
+            args: The listener, whose name begins with the handle of the life.
+
+        Returns:
+            Nothing, or the error of a scope that is gone.
+
+        Raises:
+            Undecided: It goes through a scope that is being unwound.
+        """
         fn, scoped = args.get("fn"), "in" in args
         part, _script = script_of(fn)
         life = self.life({"agent": part.partition(".")[0]})
@@ -258,7 +360,17 @@ class Calls(Transactions):
         return {}
 
     def effect(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Leave a cleanup in the scope of an agent, which has none."""
+        """Leave a cleanup in the scope of an agent, which has none.
+
+        Args:
+            args: The scope and the cleanup.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            Undecided: The agent has a cleanup already, or its scope may take none.
+        """
         life, undo = self.life({"agent": owner_in(args)}), args.get("undo")
         if life.cleanup is not None or life.failure or life.phase not in {"composing", "announcing", "live"}:
             raise Undecided
@@ -267,14 +379,31 @@ class Calls(Transactions):
         return {}
 
     def enter_stub(self, _: JsonMap, __: Clauses) -> Outcome:
-        """Somebody registers what is shaped like an agent."""
+        """Somebody registers what is shaped like an agent.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            Undecided: Its id is taken.
+        """
         if "b" in self.state.registry:
             raise Undecided
         self.state.registry["b"] = STUB
         return {}
 
     def undo(self, args: JsonMap, _: Clauses) -> Outcome:
-        """It is withdrawn."""
+        """It is withdrawn.
+
+        Args:
+            args: Name the registration.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            Undecided: It is not registered.
+        """
         if args.get("of") != "leave" or self.state.registry.get("b") != STUB:
             raise Undecided
         del self.state.registry["b"]
@@ -284,17 +413,38 @@ class Calls(Transactions):
     # ------------------------------------------------------------------ agents
 
     def create(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Create an agent."""
+        """Create an agent.
+
+        Args:
+            args: Its handle, and what it is created with.
+        """
         self._new(text_in(args, "handle"))
         return self.begin("create", args, self._caller)
 
     def resume(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Resume one."""
+        """Resume one.
+
+        Args:
+            args: Its handle, and what it is resumed with.
+
+        Returns:
+            Nothing, or the error of a call that throws.
+        """
         self._new(text_in(args, "handle"))
         return self.begin("resume", args, self._caller)
 
     def dispose(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Dispose of an agent through its handle."""
+        """Dispose of an agent through its handle.
+
+        Args:
+            args: Its handle, and the task.
+
+        Returns:
+            Nothing: its task settles when nothing of the agent is left.
+
+        Raises:
+            Undecided: Nobody has been given the handle.
+        """
         life, task = self._acted_on(args), self._new(text_in(args, "task"))
         if not life.handed:
             raise Undecided  # nobody has the handle (LIFE-OWN-10)
@@ -312,27 +462,56 @@ class Calls(Transactions):
         return {}
 
     def followup(self, args: JsonMap, _: Clauses) -> Outcome:
-        """A message for a turn of its own."""
+        """A message for a turn of its own.
+
+        Args:
+            args: The agent and the message.
+        """
         return self._send(args, "followup")
 
     def steer(self, args: JsonMap, _: Clauses) -> Outcome:
-        """A message for the next step."""
+        """A message for the next step.
+
+        Args:
+            args: The agent and the message.
+        """
         return self._send(args, "steer")
 
     def inject(self, args: JsonMap, _: Clauses) -> Outcome:
-        """A message that wakes nobody."""
+        """A message that wakes nobody.
+
+        Args:
+            args: The agent and the message.
+        """
         return self._send(args, "inject")
 
     def _send(self, args: JsonMap, preset: str) -> Outcome:
         return self.deliver(self._acted_on(args), self._new(message_id(args)), preset)
 
     def cancel(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Cancel as the user does."""
+        """Cancel as the user does.
+
+        Args:
+            args: The agent.
+
+        Returns:
+            Nothing.
+        """
         self.cancel_turn(self._acted_on(args))
         return {}
 
     def begin_maintenance(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Start a maintenance task."""
+        """Start a maintenance task.
+
+        Args:
+            args: The agent, the task and its function.
+
+        Returns:
+            Nothing: its task settles when the function is answered.
+
+        Raises:
+            CommandError: The function is not named after its agent.
+        """
         life = self.life(args)
         part, _script = script_of(args.get("fn"))
         if part != f"{life.handle}.job":
@@ -343,11 +522,19 @@ class Calls(Transactions):
     # ------------------------------------------------------------------ answers to what waits
 
     def resolve(self, args: JsonMap) -> None:
-        """A function goes on, and its call ends."""
+        """A function goes on, and its call ends.
+
+        Args:
+            args: The gate, and the value.
+        """
         self._answer(args, failed=False)
 
     def reject_gate(self, args: JsonMap) -> None:
-        """A function goes on, and fails."""
+        """A function goes on, and fails.
+
+        Args:
+            args: The gate, and the error.
+        """
         self._answer(args, failed=True)
 
     def _answer(self, args: JsonMap, *, failed: bool) -> None:
@@ -394,7 +581,15 @@ class Calls(Transactions):
         return life, what
 
     def inside(self, args: JsonMap) -> None:
-        """A setup that waits registers something, or looks."""
+        """A setup that waits registers something, or looks.
+
+        Args:
+            args: The gate of the setup, and its actions.
+
+        Raises:
+            CommandError: There is no gate, or no list of actions.
+            Undecided: Another function than a setup waits there, or it would do more than that.
+        """
         gate, do = args.get("gate"), args.get("do")
         if not isinstance(gate, Mapping) or not isinstance(do, list | tuple):
             raise CommandError("gate.do needs a gate, and a list of actions")
@@ -412,13 +607,21 @@ class Calls(Transactions):
             self.record.add(rows.returned(op, outcome, text_in(gate, "part"), f"do.{at}"), clauses)
 
     def stream_ends(self, args: JsonMap) -> None:
-        """The model's stream ends."""
+        """The model's stream ends.
+
+        Args:
+            args: The gate of the model's call.
+        """
         gate = args.get("gate")
         self.end_stream(self.life(gate if isinstance(gate, Mapping) else {}))
 
 
 def inspected(life: Life) -> JsonMap:
-    """What an agent shows of itself."""
+    """What an agent shows of itself.
+
+    Args:
+        life: Its state as the model has it.
+    """
     running = bool(life.open & {"driver", "model"})
     lists: JsonMap = {
         name: [{"id": identity} for identity in life.lists[target]]

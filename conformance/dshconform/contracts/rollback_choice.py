@@ -41,12 +41,22 @@ class Standing:
     source: Source
     habit: Mapping[str, int] = field(init=False)
     made: int = 0
+    """How many names there are so far."""
 
     def __post_init__(self) -> None:
         self.habit = self.source.choose(_HABITS)
 
     def choose(self, source: Source, state: State, legal: Callable[[JsonMap], bool]) -> JsonMap:
-        """Choose a legal command; one that changes nothing, if none is found soon."""
+        """Choose a legal command; one that changes nothing, if none is found soon.
+
+        Args:
+            source: Where choices come from.
+            state: The state of the world.
+            legal: Says of a command whether it makes sense in that state.
+
+        Returns:
+            The command.
+        """
         for _ in range(_TRIES):
             proposed = _Choice(source, state, self).command()
             if proposed is not None and legal(proposed):
@@ -54,7 +64,11 @@ class Standing:
         return write.NOTHING
 
     def name(self, prefix: str) -> str:
-        """A name that nothing has."""
+        """A name that nothing has.
+
+        Args:
+            prefix: What it begins with.
+        """
         self.made += 1
         return f"{prefix}{self.made}"
 

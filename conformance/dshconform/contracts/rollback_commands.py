@@ -14,15 +14,20 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.scenarios.macros import message
 
 IDS: Final = ("a", "b")
+"""The ids under which agents come and go."""
 OWNER: Final = "p"
 """The plugin that owns agents."""
 SIGNALS: Final = ("s", "r")
+"""The names of the signals of transactions."""
 STUB: Final = "stub"
 """What is shaped like an agent of the id `b`, and can be registered."""
 LOOP: Final = "loop"
+"""The part of the composition that owns lives without another owner."""
 
 ANNOUNCEMENTS: Final = ("session/created", "agent/created", "agent/session-start")
+"""The events that tell of a new life, in their order."""
 DISPOSALS: Final = ("agent/disposed", "session/disposed")
+"""The events that tell of its end, in their order."""
 
 ENOUGH: Final[JsonMap] = {"$error": {"message": "enough", "as": "enough"}}
 """The reason of an abort that is an error."""
@@ -56,7 +61,11 @@ def _route(identity: str) -> JsonMap:
 
 
 def model_of(identity: str) -> str:
-    """The function that is the model of an id."""
+    """The function that is the model of an id.
+
+    Args:
+        identity: The id of an agent.
+    """
     return f"model {identity}"
 
 
@@ -65,7 +74,11 @@ NO_MORE: Final[JsonMap] = {}
 
 
 def id_of(handle: str) -> str:
-    """The id of a life."""
+    """The id of a life.
+
+    Args:
+        handle: An id and a number: `a1`, `a2`, ….
+    """
     return handle[:1]
 
 
@@ -75,7 +88,12 @@ def _action(op: str, **args: Json) -> JsonMap:
 
 
 def command(op: str, **args: Json) -> JsonMap:
-    """A command."""
+    """A command.
+
+    Args:
+        op: The operation.
+        **args: Its arguments.
+    """
     return {"do": op, "args": args}
 
 
@@ -83,12 +101,20 @@ def command(op: str, **args: Json) -> JsonMap:
 
 
 def look(identity: str) -> list[JsonMap]:
-    """A look at both registries."""
+    """A look at both registries.
+
+    Args:
+        identity: The id that is looked up.
+    """
     return [_action("registry.get", id=identity), _action("session.get", id=identity)]
 
 
 def read(handle: str) -> list[JsonMap]:
-    """A look at an agent and at its session."""
+    """A look at an agent and at its session.
+
+    Args:
+        handle: The agent's.
+    """
     return [_action("agent.inspect", agent=handle), _action("session.read", session=handle, what=["seq"])]
 
 
@@ -98,25 +124,50 @@ def error(name: str) -> JsonMap:
 
 
 def throw(name: str = "no") -> JsonMap:
-    """Fail at once."""
+    """Fail at once.
+
+    Args:
+        name: The name of the error.
+
+    Returns:
+        The action.
+    """
     return {"do": "throw", "error": error(name)}
 
 
 def reject(name: str = "late") -> JsonMap:
-    """Answer an awaitable that fails."""
+    """Answer an awaitable that fails.
+
+    Args:
+        name: The name of the error.
+    """
     return {"do": "reject", "error": error(name)}
 
 
 WAIT: Final[JsonMap] = {"do": "gate"}
+"""Wait for the suite."""
 
 
 def commit(handle: str, *script: JsonMap) -> JsonMap:
-    """Answer a commit."""
+    """Answer a commit.
+
+    Args:
+        handle: The agent's.
+        *script: What it does.
+    """
     return {"do": "return", "value": {"commit": {"$fn": f"{handle}.commit", "do": list(script)}}}
 
 
 def cleanup(handle: str, *script: JsonMap) -> JsonMap:
-    """Leave a cleanup in the scope of an agent."""
+    """Leave a cleanup in the scope of an agent.
+
+    Args:
+        handle: The agent's.
+        *script: What it does.
+
+    Returns:
+        The action.
+    """
     undo: JsonMap = {"$fn": f"{handle}.undo", "do": list(script)}
     return _action("effect", **{"as": f"{handle}.effect"}, **{"in": {"agent": handle}}, undo=undo)
 
@@ -124,7 +175,19 @@ def cleanup(handle: str, *script: JsonMap) -> JsonMap:
 def on(
     handle: str, event: str, *script: JsonMap, name: str = "on", scoped: bool = False, when: JsonMap = NO_MORE
 ) -> JsonMap:
-    """Listen to what is told of an agent, through its scope or not; `when` says more of the calls that count."""
+    """Listen to what is told of an agent.
+
+    Args:
+        handle: The agent's.
+        event: What it hears.
+        *script: What it does.
+        name: What the listener is called, behind the handle.
+        scoped: Whether it is registered through the scope of the agent.
+        when: Narrows the calls that count, where it is not.
+
+    Returns:
+        The action.
+    """
     about: JsonMap = {"session" if event.startswith("session/") else "agent": handle}
     fn: JsonMap = {"$fn": f"{handle}.{name}", "do": list(script)}
     place: JsonMap = {"in": {"agent": handle}} if scoped else {}
@@ -133,7 +196,14 @@ def on(
 
 
 def created(handle: str, *script: JsonMap, form: str = "create", more: JsonMap = NO_MORE) -> JsonMap:
-    """Create or resume an agent, in a script; `script` is its setup, `more` are further arguments."""
+    """Create or resume an agent, in a script.
+
+    Args:
+        handle: What the suite calls it.
+        *script: Its setup.
+        form: `create` or `resume`.
+        more: Further arguments.
+    """
     setup: JsonMap = {"$fn": f"{handle}.setup", "do": list(script)}
     identity = id_of(handle)
     args: JsonMap = {"task": f"t.{handle}", "agent": identity, "handle": handle, "options": _route(identity)}
@@ -141,7 +211,11 @@ def created(handle: str, *script: JsonMap, form: str = "create", more: JsonMap =
 
 
 def within(owner: str) -> JsonMap:
-    """The argument of a creation through the plugin, or through the scope of a life."""
+    """The argument of a creation through the plugin, or through the scope of a life.
+
+    Args:
+        owner: The name of the plugin, or the handle of the life.
+    """
     return {"in": {"agent": owner} if owner[-1:].isdigit() else owner}
 
 
@@ -151,12 +225,28 @@ def aborted_by(signal: str) -> JsonMap:
 
 
 def aborted(signal: str = "s", reason: Json = ENOUGH) -> JsonMap:
-    """Abort a signal, in a script."""
+    """Abort a signal, in a script.
+
+    Args:
+        signal: Its name.
+        reason: What it is fired with.
+
+    Returns:
+        The action.
+    """
     return _action("signal.abort", signal=signal, reason=reason)
 
 
 def closed(task: str, owner: str = OWNER) -> JsonMap:
-    """Close the plugin, or the loop, in a script."""
+    """Close the plugin, or the loop, in a script.
+
+    Args:
+        task: What the suite calls the closing.
+        owner: Which of the two.
+
+    Returns:
+        The action.
+    """
     return (
         _action("world.unload", task=task, part=LOOP)
         if owner == LOOP
@@ -165,12 +255,29 @@ def closed(task: str, owner: str = OWNER) -> JsonMap:
 
 
 def disposed(handle: str, task: str) -> JsonMap:
-    """Dispose of an agent, in a script."""
+    """Dispose of an agent, in a script.
+
+    Args:
+        handle: The agent's.
+        task: What the suite calls the disposal.
+
+    Returns:
+        The action.
+    """
     return _action("agent.dispose", task=task, agent=handle)
 
 
 def sent(handle: str, identity: str, preset: str = "followup") -> JsonMap:
-    """Send a message, in a script."""
+    """Send a message, in a script.
+
+    Args:
+        handle: The agent's.
+        identity: The message's id.
+        preset: How it is delivered.
+
+    Returns:
+        The action.
+    """
     return _action(f"agent.{preset}", agent=handle, message=message(identity))
 
 
@@ -178,12 +285,23 @@ def sent(handle: str, identity: str, preset: str = "followup") -> JsonMap:
 
 
 def top(one: JsonMap) -> JsonMap:
-    """An action as a command of its own."""
+    """An action as a command of its own.
+
+    Args:
+        one: The action of a script.
+    """
     return {"do": one["op"], "args": one["args"]}
 
 
 def together(*actions: JsonMap) -> JsonMap:
-    """Actions in one stretch."""
+    """Actions in one stretch.
+
+    Args:
+        *actions: Of scripts.
+
+    Returns:
+        The command.
+    """
     return burst(*map(top, actions))
 
 
@@ -198,18 +316,42 @@ def renew(signal: str) -> JsonMap:
 
 
 def answer(part: str, value: Json = None) -> JsonMap:
-    """End the call of a function that waits."""
+    """End the call of a function that waits.
+
+    Args:
+        part: The name of the function.
+        value: What the call answers.
+
+    Returns:
+        The command.
+    """
     given: JsonMap = {} if value is None else {"value": value}
     return command("gate.resolve", gate={"part": part}, **given)
 
 
 def refuse(part: str, name: str = "no") -> JsonMap:
-    """Let the call of a function that waits fail."""
+    """Let the call of a function that waits fail.
+
+    Args:
+        part: The name of the function.
+        name: The name of the error.
+
+    Returns:
+        The command.
+    """
     return command("gate.reject", gate={"part": part}, error=error(name))
 
 
 def inside(part: str, *actions: JsonMap) -> JsonMap:
-    """Do something in a call that waits."""
+    """Do something in a call that waits.
+
+    Args:
+        part: The name of the function.
+        *actions: Of scripts.
+
+    Returns:
+        The command.
+    """
     return command("gate.do", gate={"part": part}, do=list(actions))
 
 
@@ -220,35 +362,67 @@ def _loading(identity: str, at: int = 0) -> JsonMap:
 
 
 def loaded(identity: str, log: str = "empty", at: int = 0) -> JsonMap:
-    """A load comes to its end."""
+    """A load comes to its end.
+
+    Args:
+        identity: The id that was loaded.
+        log: What is stored: a name of `LOGS`.
+        at: The place of the load among those of the id that are open.
+    """
     stored: JsonMap = {"header": {"version": 0, "id": identity, "createdAt": 5}, "events": list(LOGS[log])}
     return command("gate.resolve", gate=_loading(identity, at), value=stored)
 
 
 def not_loaded(identity: str, at: int = 0) -> JsonMap:
-    """A load fails."""
+    """A load fails.
+
+    Args:
+        identity: The id that was loaded.
+        at: The place of the load among those of the id that are open.
+    """
     return command("gate.reject", gate=_loading(identity, at), error=error("lost"))
 
 
 def end_stream(handle: str) -> JsonMap:
-    """The model's stream ends."""
+    """The model's stream ends.
+
+    Args:
+        handle: The agent's.
+    """
     return command("stream.end", gate={"kind": "model/stream", "agent": handle})
 
 
 def cancel(handle: str) -> JsonMap:
-    """Cancel as the user does."""
+    """Cancel as the user does.
+
+    Args:
+        handle: The agent's.
+
+    Returns:
+        The command.
+    """
     return command("agent.cancel", agent=handle, cause={"kind": "user"})
 
 
 def maintain(handle: str, task: str = "m") -> JsonMap:
-    """Start a maintenance task that waits."""
+    """Start a maintenance task that waits.
+
+    Args:
+        handle: The agent's.
+        task: What the suite calls the task.
+
+    Returns:
+        The command.
+    """
     return command("agent.maintain", task=task, agent=handle, fn={"$fn": f"{handle}.job", "do": "gate"})
 
 
 REGISTER: Final = command("registry.enter", **{"as": "leave"}, agent=STUB)
 """Somebody registers what is shaped like an agent of `b`."""
 WITHDRAW: Final = command("undo", of="leave")
+"""The stub leaves the registry."""
 RELOAD: Final = command("world.load", task="loaded", part=LOOP)
+"""The loop comes back."""
 NOTHING: Final = command("registry.list")
 """Changes nothing."""
 
@@ -258,6 +432,12 @@ NOTHING: Final = command("registry.list")
 
 def script_of(fn: Json) -> tuple[str, list[JsonMap]]:
     """The name of a function, and its script.
+
+    Args:
+        fn: As a command writes it.
+
+    Returns:
+        The name and the actions; for `"gate"` the one that waits.
 
     Raises:
         CommandError: It is none.
@@ -274,6 +454,13 @@ def script_of(fn: Json) -> tuple[str, list[JsonMap]]:
 def text_in(args: JsonMap, name: str) -> str:
     """A text among the arguments of a command.
 
+    Args:
+        args: The arguments.
+        name: The name of the argument.
+
+    Returns:
+        The text.
+
     Raises:
         CommandError: There is none.
     """
@@ -284,13 +471,21 @@ def text_in(args: JsonMap, name: str) -> str:
 
 
 def owner_in(args: JsonMap) -> str:
-    """Through which context a command goes: `root`, a plugin, or the scope of a life."""
+    """Through which context a command goes: `root`, a plugin, or the scope of a life.
+
+    Args:
+        args: The arguments of the command.
+    """
     place = args.get("in", "root")
     return text_in(place, "agent") if isinstance(place, Mapping) else str(place)
 
 
 def error_name(written: Json) -> str:
-    """The name of an error; nothing where it is none."""
+    """The name of an error; nothing where it is none.
+
+    Args:
+        written: As a command writes it.
+    """
     form = written.get("$error") if isinstance(written, Mapping) else None
     return str(form.get("as")) if isinstance(form, Mapping) else ""
 
@@ -313,6 +508,12 @@ class Stored:
 def stored_in(args: JsonMap) -> Stored:
     """Read what the storage answers.
 
+    Args:
+        args: The arguments of the answer.
+
+    Returns:
+        What the log says of the life that is resumed.
+
     Raises:
         CommandError: It is no header with events.
     """
@@ -332,12 +533,20 @@ def stored_in(args: JsonMap) -> Stored:
 
 
 def message_id(args: JsonMap) -> str:
-    """The id of the message that is sent."""
+    """The id of the message that is sent.
+
+    Args:
+        args: The arguments of a delivery.
+    """
     return str(message_of(args)["id"])
 
 
 def simpler(written: JsonMap) -> list[JsonMap]:
-    """Commands that say less than this one."""
+    """Commands that say less than this one.
+
+    Args:
+        written: As a scenario writes it.
+    """
     op, args = read_command(written)
     if op == "burst":
         items = items_of(args)

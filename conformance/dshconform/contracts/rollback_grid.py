@@ -40,6 +40,7 @@ from dshconform.contracts.rollback_commands import (
 from dshconform.protocol.json_value import JsonMap
 
 FORMS: Final = ("create", "resume")
+"""How a life begins."""
 _ENDS: Final = ("aborted", "owner closes", "loop closes")
 _AWAITED: Final = ("passes", *_ENDS, "owner disposed of")
 _ANNOUNCED: Final = (*_ENDS, "rejects", "the same id", *(f"sends, {end}" for end in ("passes", "rejects", *_ENDS)))
@@ -71,6 +72,7 @@ DISPOSAL: Final[Mapping[str, Sequence[str]]] = {
 """Who disposes of an agent, or closes what owns it, in which states."""
 
 PRESETS: Final = ("followup", "steer", "inject")
+"""The deliveries of messages."""
 
 _OTHERS: Final[Mapping[str, Sequence[str]]] = {
     "id / {}": (
@@ -116,6 +118,7 @@ def cells() -> tuple[str, ...]:
 # --- the way to each ----------------------------------------------------------------------------------------------
 
 H: Final = "a1"
+"""The handle of the life that a prologue is about."""
 
 
 def way_to(cell: str) -> list[JsonMap]:
@@ -131,13 +134,28 @@ def way_to(cell: str) -> list[JsonMap]:
 def begin(
     form: str, *script: JsonMap, handle: str = H, log: str = "pending", at: int = 0, more: JsonMap = NO_MORE
 ) -> list[JsonMap]:
-    """Create an agent, or resume one up to the end of its load; `at` is the place of that among open ones of its id."""
+    """Create an agent, or resume one up to the end of its load.
+
+    Args:
+        form: Which of the two.
+        *script: Its setup.
+        handle: What the suite calls it.
+        log: What is stored of it, where it is resumed.
+        at: The place of the load among those of the id that are open.
+        more: Further arguments of the creation.
+    """
     commands = [top(created(handle, *script, form=form, more=more))]
     return commands if form == "create" else [*commands, loaded(handle[:1], log, at)]
 
 
 def again(handle: str = "a9", form: str = "create", at: int = 0) -> list[JsonMap]:
-    """The id is free, so it can be used again."""
+    """The id is free, so it can be used again.
+
+    Args:
+        handle: What the suite calls the new life.
+        form: How it begins.
+        at: The place of its load among those of the id that are open.
+    """
     commands = begin(form, *write.read(handle), handle=handle, log="one turn", at=at)
     return [*commands, top(disposed(handle, f"again.{handle}"))]
 

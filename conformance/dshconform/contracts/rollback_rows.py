@@ -116,7 +116,11 @@ class Strands:
 
 
 def status_of(life: str) -> str:
-    """The strand of an agent's status, and of its requests."""
+    """The strand of an agent's status, and of its requests.
+
+    Args:
+        life: The handle.
+    """
     return f"0 status of {life}"
 
 
@@ -168,11 +172,21 @@ class Record:
     unsure: set[str] = field(default_factory=set)
 
     def add(self, row: JsonMap, clauses: Clauses, *, number: int | None = None) -> None:
-        """Demand a row, in the list that is being written and all behind it, or from another list on."""
+        """Demand a row, in the list that is being written and all behind it, or from another list on.
+
+        Args:
+            row: A pattern for it.
+            clauses: Demand it.
+            number: The first list that it stands in; the one that is being written unless given.
+        """
         self.rows.append((self.lists if number is None else number, ExpectedRow(row, clauses)))
 
     def list_of(self, number: int) -> tuple[ExpectedRow, ...]:
-        """One of the lists."""
+        """One of the lists.
+
+        Args:
+            number: Which, counted from 0.
+        """
         return tuple(row for first, row in self.rows if first <= number)
 
     @property
@@ -181,26 +195,50 @@ class Record:
         return max((number for number, _ in self.rows), default=0)
 
     def cell(self, *parts: str) -> None:
-        """Visit a cell."""
+        """Visit a cell.
+
+        Args:
+            *parts: Phase or place, act, and window.
+        """
         self.cells.append(" / ".join(parts))
 
 
 def live(life: Life, event: str, payload: JsonMap | None = None) -> JsonMap:
-    """What is told of an agent, or of its session."""
+    """What is told of an agent, or of its session.
+
+    Args:
+        life: Whose it is.
+        event: The event's name in the specification.
+        payload: A pattern for its fields; none where they do not matter.
+    """
     subject = "session" if event.startswith("session/") else "agent"
     carried: JsonMap = {} if payload is None else {"payload": payload}
     return {"on": "live", "name": event, subject: life.handle, **carried}
 
 
 def log(life: Life, event: str, data: JsonMap) -> JsonMap:
-    """What is logged of an agent."""
+    """What is logged of an agent.
+
+    Args:
+        life: Whose session it is.
+        event: The type of the event.
+        data: A pattern for its data.
+    """
     return {"on": "log", "session": life.handle, "event": {"type": event, "data": data}}
 
 
 def splice(
     life: Life, target: str, inserted: Sequence[str] = (), removed: int = 0, *, canceled: bool = False
 ) -> JsonMap:
-    """A change of the inbox."""
+    """A change of the inbox.
+
+    Args:
+        life: Whose inbox it is.
+        target: The list.
+        inserted: The ids of the messages that come in.
+        removed: How many leave.
+        canceled: Whether they leave because they are canceled.
+    """
     data: dict[str, Json] = {"target": target, "inserted": [{"id": identity} for identity in inserted]}
     if removed:
         data["removedCount"] = removed
@@ -210,47 +248,98 @@ def splice(
 
 
 def note(life: Life, what: str, identity: str) -> JsonMap:
-    """A message was inserted, claimed or discarded."""
+    """A message was inserted, claimed or discarded.
+
+    Args:
+        life: Whose inbox it is.
+        what: Which of the three.
+        identity: The message's id.
+    """
     return live(life, f"agent/inbox/{what}", {"message": {"id": identity}})
 
 
 def status(life: Life, value: str) -> JsonMap:
-    """`agent/status`."""
+    """`agent/status`.
+
+    Args:
+        life: Whose it is.
+        value: `running` or `idle`.
+    """
     return live(life, "agent/status", {"status": value})
 
 
 def turn_end(life: Life, kind: str) -> JsonMap:
-    """`turn/end`."""
+    """`turn/end`.
+
+    Args:
+        life: Whose turn it is.
+        kind: Why it ends.
+    """
     reason: JsonMap = {"kind": kind}
     return log(life, "turn/end", {"turn": life.turn, "reason": reason})
 
 
 def abort(life: Life, what: str, cause: str, clauses: Clauses) -> JsonMap:
-    """The signal of the model's call, or of a maintenance task, fires; the clauses answer for its reason."""
+    """The signal of the model's call, or of a maintenance task, fires; the clauses answer for its reason.
+
+    Args:
+        life: Whose it is.
+        what: `model`, or the name of the task's function behind the handle.
+        cause: The kind of the cause that it fires with.
+        clauses: Answer for the reason.
+    """
     return abort_of(model_of(life.identity) if what == "model" else f"{life.handle}.{what}", cause, clauses)
 
 
 def abort_of(part: str, cause: str, clauses: Clauses) -> JsonMap:
-    """The signal fires that a function has."""
+    """The signal fires that a function has.
+
+    Args:
+        part: The name of the function.
+        cause: The kind of the cause that it fires with.
+        clauses: Answer for the reason.
+    """
     return {"on": "abort", "part": part, "reason": by(clauses, {"$exact": {"kind": cause}})}
 
 
 def request(life: Life) -> JsonMap:
-    """The model is asked, and waits."""
+    """The model is asked, and waits.
+
+    Args:
+        life: Whose model it is.
+    """
     return {"on": "gate", "kind": "model/stream", "agent": life.handle}
 
 
 def called(part: str, kind: str, *, waits: bool = False) -> JsonMap:
-    """A function is called, or comes to its gate."""
+    """A function is called, or comes to its gate.
+
+    Args:
+        part: The name of the function.
+        kind: Its kind, as the protocol calls it.
+        waits: Whether it waits for the suite.
+    """
     return {"on": "gate" if waits else "script", "part": part, "kind": kind}
 
 
 def returned(op: str, outcome: Mapping[str, Json], part: str | None = None, at: str | None = None) -> JsonMap:
-    """A command has returned; `outcome` has its `result` or `error`, where that is looked at."""
+    """A command has returned.
+
+    Args:
+        op: The operation.
+        outcome: A pattern for its `result` or `error`, where that is looked at.
+        part: The function in which it was called, if it was in one.
+        at: Its place in a burst or a script.
+    """
     place = {name: value for name, value in (("part", part), ("at", at)) if value is not None}
     return {"on": "return", "op": op, **place, **outcome}
 
 
 def settled(task: str, **outcome: Json) -> JsonMap:
-    """A task is over."""
+    """A task is over.
+
+    Args:
+        task: The name that the command gave it.
+        **outcome: Patterns for `value` or `error`.
+    """
     return {"on": "task", "task": task, **outcome}

@@ -12,11 +12,17 @@ from dshconform.contracts.rollback_commands import id_of
 from dshconform.protocol.json_value import Json, JsonMap
 
 OUTLIVES_ITS_OWNER: Final = "creation-outlives-its-owner"
+"""A variant: a creation goes on when its owner closes."""
 DRIVES_WHILE_ANNOUNCED: Final = "driver-starts-while-announcing"
+"""A variant: a driver starts while its agent is being announced."""
 UNWINDS_FIRST: Final = "loop-unwinds-scopes-first"
+"""A variant: the loop unwinds the scopes of its agents before their activities have ended."""
 WAKES_WHILE_LEAVING: Final = "leaving-agents-wake"
+"""A variant: an agent that is being torn down can be woken."""
 REPLAYS_WHILE_LEAVING: Final = "leaving-agents-replay"
+"""A variant: an agent that is being torn down starts the wake that it remembers."""
 TAKES_INPUT_WHEN_GONE: Final = "gone-agents-take-input"
+"""A variant: an agent that is gone takes messages."""
 VARIANTS: Final[Mapping[str, str]] = {
     IDLE_CANCEL_KEEPS_INPUT: INBOX_VARIANTS[IDLE_CANCEL_KEEPS_INPUT],
     OUTLIVES_ITS_OWNER: "LIFE-OWN-03",  # an agent whose owner closed while it was announced is handed out first
@@ -240,7 +246,11 @@ class State:
         return other
 
     def children(self, handle: str) -> list[Life]:
-        """The lives that an agent owns, and that are not gone."""
+        """The lives that an agent owns, and that are not gone.
+
+        Args:
+            handle: The agent's.
+        """
         return [life for life in self.lives.values() if life.owner == handle and life.phase != "gone"]
 
     def owning(self, life: Life) -> bool:
@@ -255,6 +265,12 @@ class State:
 
     def accepts(self, owner: str) -> bool:
         """Whether something can be created through a context.
+
+        Args:
+            owner: The context: `root`, the plugin, or the handle of a life.
+
+        Returns:
+            Whether its owner is there and not closing.
 
         Raises:
             Undecided: No clause says.

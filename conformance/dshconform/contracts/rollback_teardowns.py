@@ -32,6 +32,7 @@ class Teardowns:
         self.state = state
         self.switches = switches
         self.record = Record()
+        """What must be observed of the command."""
         self.jobs: deque[Job] = deque()
         """What goes on when the stretch that is under way has ended."""
         self.publishing: Life | None = None
@@ -53,6 +54,9 @@ class Teardowns:
             kind: Its kind.
             clauses: Answer for its being called now.
             looks: Answer for what it sees, where they are others.
+
+        Returns:
+            How the call ends, and with which value or error.
         """
         raise NotImplementedError
 
@@ -80,7 +84,12 @@ class Teardowns:
     # ------------------------------------------------------------------ the beginning
 
     def disposal_cell(self, life: Life, who: str) -> None:
-        """What a disposal meets."""
+        """What a disposal meets.
+
+        Args:
+            life: Whose disposal it is.
+            who: Who disposes of it.
+        """
         if life.phase == "gone":
             place = "id reused" if life.identity in self.state.store else "gone"
         elif life.ending:
@@ -101,14 +110,26 @@ class Teardowns:
             self.interrupt(life, owner)
 
     def end_life(self, life: Life, owner: str, clauses: Clauses) -> None:
-        """The owner of an agent tears it down."""
+        """The owner of an agent tears it down.
+
+        Args:
+            life: The agent's.
+            owner: Who it is.
+            clauses: Demand it.
+        """
         self.tear_down(life, owner, clauses)
         if owner == LOOP and UNWINDS_FIRST in self.switches and life.phase == "quiescing" and life.active:
             self.record.departed.append(UNWINDS_FIRST)
             self._clean_up(life)
 
     def tear_down(self, life: Life, starter: str, clauses: Clauses) -> None:
-        """Cancel what an agent does, and begin its teardown, unless it has begun."""
+        """Cancel what an agent does, and begin its teardown, unless it has begun.
+
+        Args:
+            life: The agent's.
+            starter: Who begins it.
+            clauses: Demand it.
+        """
         if life.ending or life.phase == "gone":
             return
         life.ended_by, life.why, life.phase = starter, clauses, "quiescing"
@@ -141,7 +162,11 @@ class Teardowns:
             self.record.add(rows.abort_of(self.hook, "disposed", clauses), clauses)
 
     def discard(self, life: Life) -> None:
-        """Everything pending is cancelled, `next-step` first."""
+        """Everything pending is cancelled, `next-step` first.
+
+        Args:
+            life: Whose inbox it is.
+        """
         clauses: Clauses = ("LIFE-DISP-03", "LIFE-DISP-24")
         if life is self.publishing:
             clauses = ("LIFE-DISP-20",)
@@ -160,14 +185,24 @@ class Teardowns:
                 self.record.add(rows.note(life, "discarded", identity), clauses)
 
     def log(self, life: Life, row: JsonMap, clauses: Clauses) -> None:
-        """An event is logged; nobody is told of it where the session is not in the store."""
+        """An event is logged; nobody is told of it where the session is not in the store.
+
+        Args:
+            life: Whose session it is.
+            row: A pattern for the event.
+            clauses: Demand it.
+        """
         if life.entered:
             self.record.add(row, clauses, number=self._first_list(life, "session/created"))
 
     # ------------------------------------------------------------------ the scope
 
     def unwind_next(self, life: Life) -> None:
-        """The teardown goes on, if that was all it waited for."""
+        """The teardown goes on, if that was all it waited for.
+
+        Args:
+            life: The one that ends.
+        """
         if life.phase == "quiescing" and not life.active:
             self.jobs.append(lambda: self._unwind(life))
 
@@ -198,14 +233,23 @@ class Teardowns:
             self.cleanup_failed(life, kind)
 
     def cleanup_failed(self, life: Life, how: str) -> None:
-        """It is logged, and the teardown goes on."""
+        """It is logged, and the teardown goes on.
+
+        Args:
+            life: Whose scope it is.
+            how: Whether it throws or rejects.
+        """
         self.record.cell("failure", "cleanup", how)
         life.why = (*life.why, "LIFE-DISP-15")
 
     # ------------------------------------------------------------------ the end
 
     def leave(self, life: Life) -> None:
-        """Agent and session leave, once the scope is unwound."""
+        """Agent and session leave, once the scope is unwound.
+
+        Args:
+            life: The one that ends.
+        """
         state, identity = self.state, life.identity
         if life.phase != "unwinding" or "undo" in life.open or state.children(life.handle):
             return
@@ -230,7 +274,11 @@ class Teardowns:
         self.ended(life)
 
     def reject(self, life: Life) -> None:
-        """The transaction rejects, now that nothing is left of it."""
+        """The transaction rejects, now that nothing is left of it.
+
+        Args:
+            life: The one that has failed to begin.
+        """
         cause = life.failure
         assert cause is not None
         error = by(cause.clauses, cause.error)
@@ -246,7 +294,11 @@ class Teardowns:
             self.jobs.append(lambda: self.leave(owner))
 
     def close_next(self, closing: Closing) -> None:
-        """What closes is closed, as soon as nothing of it is left."""
+        """What closes is closed, as soon as nothing of it is left.
+
+        Args:
+            closing: What closes, with what it owned when that began.
+        """
 
         def closed() -> None:
             if closing.lives or closing not in self.state.closings:

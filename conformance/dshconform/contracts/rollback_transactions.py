@@ -70,7 +70,19 @@ class Transactions(Turns):
     # ------------------------------------------------------------------ the beginning
 
     def begin(self, form: str, args: JsonMap, caller: Life | None) -> Mapping[str, Json]:
-        """A transaction begins, perhaps in a function of another life; answer how the call ends."""
+        """A transaction begins, perhaps in a function of another life.
+
+        Args:
+            form: Whether it creates or resumes.
+            args: The arguments of the call.
+            caller: The life in whose function it is called; none at the top.
+
+        Returns:
+            A pattern for the error of a call that throws; nothing else.
+
+        Raises:
+            CommandError: Id and task are not named after the handle, or there is no setup.
+        """
         handle, setup, signal, meta = text_in(args, "handle"), args.get("setup"), args.get("signal"), args.get("meta")
         identity = id_of(handle)
         if args.get("agent") != identity or args.get("task") != f"t.{handle}" or not isinstance(setup, Mapping):
@@ -183,7 +195,17 @@ class Transactions(Turns):
         self.record.add(row, self.record.after)
 
     def loaded(self, identity: str, place: int, args: JsonMap, *, failed: bool) -> None:
-        """The storage answers, in time or too late."""
+        """The storage answers, in time or too late.
+
+        Args:
+            identity: The id that was loaded.
+            place: The place of the load among those of the id that are open.
+            args: What it answers.
+            failed: Whether it fails instead.
+
+        Raises:
+            Undecided: There is no such load, or the id has been taken in the meantime.
+        """
         waiting = [handle for handle in self.state.loads if id_of(handle) == identity]
         if place >= len(waiting):
             raise Undecided
@@ -208,7 +230,14 @@ class Transactions(Turns):
             self.compose(life)
 
     def compose(self, life: Life) -> None:
-        """Run the setup."""
+        """Run the setup.
+
+        Args:
+            life: The one that begins.
+
+        Raises:
+            Undecided: Another life of the same id may be the first to enter.
+        """
         life.phase, life.step = "composing", "setup"
         again: Clauses = ("LIFE-RES-07",) if life.identity in self.state.failed else ()
         begun: Clauses = ("LIFE-SETUP-01",) if life.form == "create" else (*again, "LIFE-RES-01")
@@ -226,7 +255,16 @@ class Transactions(Turns):
         self.record.after = self.record.blame[life.identity] = ("LIFE-SETUP-01",)
 
     def composed(self, life: Life, kind: str, value: Json) -> None:
-        """The setup has ended: commit, and publish."""
+        """The setup has ended: commit, and publish.
+
+        Args:
+            life: The one that begins.
+            kind: How the setup has ended.
+            value: What it answered, or failed with.
+
+        Raises:
+            Undecided: Whether a commit is called, where the setup has closed its own owner.
+        """
         life.waits = False
         if kind in {"throw", "reject"}:
             self._fail(life, "fails" if kind == "throw" else "rejects", value)
@@ -359,7 +397,12 @@ class Transactions(Turns):
             self._interrupt(life, _closed(life, owner))
 
     def abort(self, life: Life, reason: Json) -> None:
-        """The signal of a transaction is aborted."""
+        """The signal of a transaction is aborted.
+
+        Args:
+            life: The one that begins.
+            reason: What the signal is fired with.
+        """
         if life.failure is None:
             self._interrupt(life, _aborted(life, life.step, reason))
 

@@ -35,7 +35,16 @@ class Turns(Teardowns):
     # ------------------------------------------------------------------ deliveries
 
     def deliver(self, life: Life, identity: str, preset: str) -> Mapping[str, Json]:
-        """A message arrives; answer how the call ends."""
+        """A message arrives.
+
+        Args:
+            life: Whose inbox it is.
+            identity: The message's id.
+            preset: How it is delivered.
+
+        Returns:
+            A pattern for the error of an agent that refuses it; nothing else.
+        """
         if life.phase == "gone":
             return self._deliver_late(life, preset)
         waking = preset != "inject"
@@ -114,7 +123,14 @@ class Turns(Teardowns):
         return {}
 
     def cancel_turn(self, life: Life) -> None:
-        """The user cancels a turn."""
+        """The user cancels a turn.
+
+        Args:
+            life: Whose turn it is.
+
+        Raises:
+            Undecided: No model is waiting, it is cancelled already, or something is pending.
+        """
         if life.phase != "live" or "model" not in life.open or life.cancelled or life.pending:
             raise Undecided
         life.cancelled = "user"
@@ -125,6 +141,10 @@ class Turns(Teardowns):
 
     def wake(self, life: Life, clauses: Clauses) -> None:
         """A driver starts for what is pending: status, turn and claim.
+
+        Args:
+            life: The one that runs.
+            clauses: Demand it.
 
         Raises:
             Undecided: An agent that is gone may run with the same id, and nothing tells the requests of the two apart.
@@ -151,7 +171,12 @@ class Turns(Teardowns):
         self.jobs.append(lambda: self._drive(life))
 
     def wake_if_latched(self, life: Life, clauses: Clauses) -> None:
-        """A wake that was remembered starts its driver, if anything is pending."""
+        """A wake that was remembered starts its driver, if anything is pending.
+
+        Args:
+            life: The one that may run.
+            clauses: Demand it.
+        """
         latched, life.latched = life.latched, False
         if latched and life.pending:
             self.wake(life, clauses)
@@ -188,7 +213,14 @@ class Turns(Teardowns):
         self.record.add(rows.request(life), ("LOOP-PRE-01",))
 
     def end_stream(self, life: Life) -> None:
-        """The model's stream ends, and the turn with it."""
+        """The model's stream ends, and the turn with it.
+
+        Args:
+            life: Whose model it is.
+
+        Raises:
+            Undecided: No model is waiting, or another turn would follow.
+        """
         if "model" not in life.open or life.phase == "gone" or (life.pending and not life.cancelled):
             raise Undecided
         if life.cancelled is None:
@@ -234,7 +266,15 @@ class Turns(Teardowns):
     # ------------------------------------------------------------------ maintenance
 
     def maintain(self, life: Life, task: str) -> None:
-        """A maintenance task starts."""
+        """A maintenance task starts.
+
+        Args:
+            life: The one that is maintained.
+            task: What the suite calls it.
+
+        Raises:
+            Undecided: The agent is busy, or something is pending.
+        """
         if life.phase != "live" or life.active or life.pending:
             raise Undecided
         life.open.add("job")
@@ -243,7 +283,12 @@ class Turns(Teardowns):
         self.record.add(rows.called(f"{life.handle}.job", "maintenance", waits=True), self.record.after)
 
     def maintained(self, life: Life, value: Json) -> None:
-        """It ends."""
+        """It ends.
+
+        Args:
+            life: The one that was maintained.
+            value: What the task answered.
+        """
         clauses: Clauses = ("LIFE-DISP-10",) if life.cancelled else ("MAINT-RES-01",)
         self.record.after = clauses
         self.record.strands.behind[life.job] = set()

@@ -55,6 +55,7 @@ class SchedulingModel(AgentModel[SchedulingAgent]):
 
     name: ClassVar[str] = "scheduling"
     profile: ClassVar[str] = "tools"
+    """The profile that an implementation must declare."""
     variants: ClassVar[Mapping[str, str]] = {IDLE_CANCEL_KEEPS_INPUT: VARIANTS[IDLE_CANCEL_KEEPS_INPUT]}
     clauses: ClassVar[tuple[str, ...]] = (
         *("SCHED-ARGS-01", "SCHED-CALL-01", "SCHED-EXCL-01", "SCHED-PAR-01", "SCHED-PAR-02"),

@@ -144,15 +144,27 @@ class SchedulingAgent(AbstractAgent):
         return {"turn": self.turn, "step": self.step}
 
     def parallel(self, block: JsonMap) -> bool:
-        """Whether a call may overlap, as its tool is registered now."""
+        """Whether a call may overlap, as its tool is registered now.
+
+        Args:
+            block: What the model asked for.
+        """
         return self.tools.get(str(block["name"])) == "safe"
 
     def call_of(self, identity: str) -> Call:
-        """A started call."""
+        """A started call.
+
+        Args:
+            identity: The call's id.
+        """
         return next(call for call in self.started if call.identity == identity)
 
     def aborted(self, clauses: Clauses) -> None:
-        """The signal fires that the waiting functions hold."""
+        """The signal fires that the waiting functions hold.
+
+        Args:
+            clauses: Demand that they are told.
+        """
         assert self.cause is not None
         if self.phase != "calling":
             AbstractAgent.aborted(self, clauses)

@@ -46,6 +46,10 @@ class SchedulingCalls(Calls):
     def legal(self, op: str, args: JsonMap) -> bool:
         """Whether the clauses say what a command does now.
 
+        Args:
+            op: The operation.
+            args: Its arguments.
+
         Raises:
             CommandError: It is no command of this contract.
         """
@@ -70,7 +74,15 @@ class SchedulingCalls(Calls):
         return Calls.legal(self, op, args)
 
     def call(self, op: str, args: JsonMap) -> Answer:
-        """Do a legal command: everything up to its return, and not the `return` row."""
+        """Do a legal command: everything up to its return, and not the `return` row.
+
+        Args:
+            op: The operation.
+            args: Its arguments.
+
+        Returns:
+            What it returns or throws, and the clauses that say so.
+        """
         agent = self.agent
         match op:
             case "tool.register" | "undo":

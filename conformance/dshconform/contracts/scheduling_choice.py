@@ -45,6 +45,7 @@ class Standing:
     messages: int = 0
     calls: int = 0
     habit: Mapping[str, int] = field(init=False)
+    """The weights of the families of commands, which an example keeps."""
     taste: Sequence[tuple[int, str]] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -23,7 +23,9 @@ Classifier: TypeAlias = Literal["safe", "none", "unsafe", "truthy", "throws"]
 """What a tool says of its calls: true, nothing (it has no classifier), false, one, or its classifier fails."""
 
 POLICY: Final = "policy"
+"""The name of the listener that is asked before a call."""
 REVIEW: Final = "review"
+"""The name of the listener that is asked behind one."""
 GUARDED: Final = "ask"
 """The tool before whose calls `policy` is asked; its calls are parallel."""
 REVIEWED: Final = "write"
@@ -43,11 +45,16 @@ OPENING_TOOLS: Final[Mapping[str, Classifier]] = {
 UNKNOWN: Final = "nobody"
 """A name that no tool ever has."""
 DEFAULT_CAP: Final = 10
+"""How many calls run at once where the world does not say."""
 
 ENDS: Final = frozenset({"gate.resolve", "gate.reject"})
+"""The operations that answer a function of a call."""
 BODY: Final = "tool/execute"
+"""The kind of the gate of a body."""
 BEFORE: Final = "tools/pre-execute"
+"""The kind of the gate of `POLICY`."""
 BEHIND: Final = "tools/post-execute"
+"""The kind of the gate of `REVIEW`."""
 
 ERRORS: Final[Mapping[str, JsonMap]] = {
     "plain": {"message": "broken"},
@@ -88,17 +95,31 @@ def _own_context() -> JsonMap:
 
 
 def register(name: str, classifier: Classifier) -> JsonMap:
-    """A tool is registered."""
+    """A tool is registered.
+
+    Args:
+        name: What the model calls it.
+        classifier: What it says of its calls: whether they may overlap.
+    """
     return {"do": "tool.register", "args": {"as": name, "definition": _definition(name, classifier)}}
 
 
 def unregister(name: str) -> JsonMap:
-    """A tool is taken away."""
+    """A tool is taken away.
+
+    Args:
+        name: What the model calls it.
+    """
     return {"do": "undo", "args": {"of": name}}
 
 
 def swap(name: str, classifier: Classifier) -> JsonMap:
-    """A tool is replaced by one of the same name."""
+    """A tool is replaced by one of the same name.
+
+    Args:
+        name: What the model calls both.
+        classifier: What the new one says of its calls.
+    """
     return burst(unregister(name), register(name, classifier))
 
 
@@ -118,6 +139,12 @@ _KNOWN_REGISTRATIONS: Final[Mapping[str, Mapping[Classifier, JsonMap]]] = {
 def registration_of(args: JsonMap) -> tuple[str, Classifier]:
     """Read which tool a command registers.
 
+    Args:
+        args: The arguments of `tool.register`.
+
+    Returns:
+        Its name, and what it says of its calls.
+
     Raises:
         CommandError: It is none of the contract's.
     """
@@ -136,8 +163,11 @@ class Asked:
     """One call that the model asks for."""
 
     identity: str
+    """The call's id."""
     tool: str
+    """The name of the tool."""
     arguments: str = "{}"
+    """What the model passes, as text."""
 
     @property
     def block(self) -> JsonMap:
@@ -151,7 +181,12 @@ def _asked(written: str | Asked) -> Asked:
 
 
 def called(index: int, call: str | Asked) -> JsonMap:
-    """The model's next item: a call, complete. That it began need not be told before."""
+    """The model's next item: a call, complete. That it began need not be told before.
+
+    Args:
+        index: The place of the block in the message.
+        call: What is asked for; an id alone asks for the tool of the contract.
+    """
     return chunk({"type": "block-end", "index": index, "block": _asked(call).block})
 
 
@@ -170,17 +205,33 @@ def asks(*calls: str | Asked, kind: str = "tool-calls", begin: int = 0) -> JsonM
 
 
 def gate(kind: str, call: str) -> JsonMap:
-    """The gate of a function that has to do with a call."""
+    """The gate of a function that has to do with a call.
+
+    Args:
+        kind: The kind of the function.
+        call: The call's id.
+    """
     return {"gate": {"kind": kind, "call": call}}
 
 
 def returns(call: str, value: Json = 1) -> JsonMap:
-    """A body returns."""
+    """A body returns.
+
+    Args:
+        call: The call's id.
+        value: What it returns.
+    """
     return _resolve(BODY, call, value)
 
 
 def throws(call: str, error: str = "plain", kind: str = BODY) -> JsonMap:
-    """A body fails, or a policy."""
+    """A body fails, or a policy.
+
+    Args:
+        call: The call's id.
+        error: What it fails with: a name of `ERRORS`.
+        kind: The kind of the function.
+    """
     return {"do": "gate.reject", "args": {**gate(kind, call), "error": {"$error": ERRORS[error]}}}
 
 
@@ -195,13 +246,29 @@ def deny(call: str) -> JsonMap:
 
 
 def accept(call: str, content: str | None = None) -> JsonMap:
-    """Policy takes a result, with other content or as it is."""
+    """Policy takes a result, with other content or as it is.
+
+    Args:
+        call: The call's id.
+        content: The text that takes the place of the content.
+
+    Returns:
+        The command.
+    """
     given: JsonMap = {} if content is None else {"content": _text(content)}
     return _resolve(BEHIND, call, {"kind": "accept", **given})
 
 
 def block(call: str, context: str | None = None) -> JsonMap:
-    """Policy does not take a result; it may send a context of its own."""
+    """Policy does not take a result; it may send a context of its own.
+
+    Args:
+        call: The call's id.
+        context: The id of the context.
+
+    Returns:
+        The command.
+    """
     given: JsonMap = {} if context is None else {"additionalContexts": [message(context)]}
     return _resolve(BEHIND, call, {"kind": "block", "feedback": _text("not good"), **given})
 
@@ -220,6 +287,12 @@ def _text(text: str) -> Json:
 def cap_of(args: JsonMap) -> int | None:
     """Read the cap of a world; none where it is the default.
 
+    Args:
+        args: The arguments of `world.open`.
+
+    Returns:
+        The cap, at least 1.
+
     Raises:
         CommandError: The world has another configuration, or a cap that is none.
     """
@@ -233,13 +306,21 @@ def cap_of(args: JsonMap) -> int | None:
 
 
 def asks_for_call(args: JsonMap) -> bool:
-    """Whether the model's next item is a call."""
+    """Whether the model's next item is a call.
+
+    Args:
+        args: The arguments of `stream.chunk`.
+    """
     item = args.get("chunk")
     return isinstance(item, Mapping) and item.get("type") == "block-end"
 
 
 def called_kind(args: JsonMap) -> tuple[str, str]:
-    """Read which gate of which call a command answers; texts that name nothing where it says none."""
+    """Read which gate of which call a command answers; texts that name nothing where it says none.
+
+    Args:
+        args: The arguments of the answer.
+    """
     named = args.get("gate")
     if not isinstance(named, Mapping):
         return "", ""
@@ -248,6 +329,12 @@ def called_kind(args: JsonMap) -> tuple[str, str]:
 
 def error_of(args: JsonMap) -> JsonMap:
     """Read the error that a command throws.
+
+    Args:
+        args: The arguments of `gate.reject`.
+
+    Returns:
+        The error, without its notation.
 
     Raises:
         CommandError: There is none that the contract knows.
@@ -260,6 +347,12 @@ def error_of(args: JsonMap) -> JsonMap:
 
 def reason_of(args: JsonMap) -> str | None:
     """Read why a call is denied; nothing where it is allowed.
+
+    Args:
+        args: The arguments of `gate.resolve`.
+
+    Returns:
+        The reason.
 
     Raises:
         CommandError: It is neither.
@@ -290,6 +383,12 @@ class Review:
 def review_of(args: JsonMap) -> Review:
     """Read what policy says of a result.
 
+    Args:
+        args: The arguments of `gate.resolve`.
+
+    Returns:
+        Other content, or feedback with contexts.
+
     Raises:
         CommandError: It is nothing that the contract knows.
     """
@@ -314,6 +413,12 @@ def _only_text(content: Json) -> str:
 def value_of(args: JsonMap) -> Json:
     """Read what a body returns.
 
+    Args:
+        args: The arguments of `gate.resolve`.
+
+    Returns:
+        The value.
+
     Raises:
         CommandError: It returns nothing, of which the platforms differ.
     """
@@ -326,7 +431,11 @@ def value_of(args: JsonMap) -> Json:
 
 
 def simpler(written: JsonMap) -> list[JsonMap]:
-    """Commands that say less than this one."""
+    """Commands that say less than this one.
+
+    Args:
+        written: As a scenario writes it.
+    """
     op, args = read_command(written)
     if op == "world.open":
         return [] if cap_of(args) is None else [world()]
@@ -344,7 +453,12 @@ def simpler(written: JsonMap) -> list[JsonMap]:
 
 
 def plain_end(kind: str, call: str) -> JsonMap:
-    """The plainest answer of a function that has to do with a call."""
+    """The plainest answer of a function that has to do with a call.
+
+    Args:
+        kind: The kind of the function.
+        call: The call's id.
+    """
     return {BODY: returns, BEFORE: allow, BEHIND: accept}[kind](call)
 
 
@@ -399,7 +513,11 @@ def _finish_of(item: JsonMap) -> str | None:
 
 
 def tidied(written: Sequence[JsonMap]) -> list[JsonMap]:
-    """The same commands, their messages named `m1`, `m2`, … and their calls `c1`, `c2`, … in order of appearance."""
+    """The same commands, their messages named `m1`, `m2`, … and their calls `c1`, `c2`, … in order of appearance.
+
+    Args:
+        written: The commands of one example.
+    """
     calls: dict[str, str] = {}
     messages: dict[str, str] = {}
 

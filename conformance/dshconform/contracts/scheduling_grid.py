@@ -142,3 +142,4 @@ def _rest(agent: SchedulingAgent, fresh: Fresh) -> JsonMap | None:
 
 
 GRID: Final[Grid[SchedulingAgent]] = Grid(_STAGES, _phase, window_of, _named, _rest)
+"""What can be done while calls run, in each window of them."""

@@ -58,7 +58,13 @@ class Result:
 
 
 def call_row(place: JsonMap, block: JsonMap, clauses: Clauses) -> ExpectedRow:
-    """`tool/call`; its seq is bound to the call, under which the result cites it."""
+    """`tool/call`; its seq is bound to the call, under which the result cites it.
+
+    Args:
+        place: The turn and the step.
+        block: What the model asked for.
+        clauses: Demand it, beside the clause that all of them have.
+    """
     data: JsonMap = {
         **place,
         "callId": block["id"],
@@ -77,6 +83,9 @@ def gate_row(kind: str, part: str, block: JsonMap, clauses: Clauses, **payload: 
         block: What the model asked for.
         clauses: Answer for its being asked now.
         **payload: Further fields.
+
+    Returns:
+        The row.
     """
     row: JsonMap = {
         "on": "gate",
@@ -89,20 +98,39 @@ def gate_row(kind: str, part: str, block: JsonMap, clauses: Clauses, **payload: 
 
 
 def abort_row(part: str, cause: JsonMap, clauses: Clauses) -> ExpectedRow:
-    """The signal that a function holds fires."""
+    """The signal that a function holds fires.
+
+    Args:
+        part: The name of the function.
+        cause: What the signal is fired with, whole.
+        clauses: Demand it.
+    """
     reason = by(("CANCEL-CAUSE-01",), {"$exact": cause})
     return ExpectedRow({"on": "abort", "part": part, "reason": reason}, clauses)
 
 
 def result_rows(place: JsonMap, block: JsonMap, result: Result) -> list[ExpectedRow]:
-    """A call is committed: its result is told, then logged."""
+    """A call is committed: its result is told, then logged.
+
+    Args:
+        place: The turn and the step.
+        block: What the model asked for.
+        result: What it came to.
+    """
     clauses: Clauses = (*(result.clauses if result.at_once else ()), "PIPE-ORDER-04", "SCHED-PAR-02")
     told = live_row("tools/result", {**_execution(block), "result": shown(result)}, clauses)
     return [told, logged_result(place, block, result, ("SCHED-COMMIT-01",))]
 
 
 def logged_result(place: JsonMap, block: JsonMap, result: Result, clauses: Clauses) -> ExpectedRow:
-    """`tool/result`."""
+    """`tool/result`.
+
+    Args:
+        place: The turn and the step.
+        block: What the model asked for.
+        result: What it came to.
+        clauses: Demand it.
+    """
     error: Json = {"$absent": True}
     if result.info is not None:
         error = {"$exact": _info(result.info)}
@@ -136,7 +164,12 @@ def _result_message(block: JsonMap, result: Result) -> Json:
 
 
 def remembered(block: JsonMap, result: Result) -> JsonMap:
-    """The same message in later requests, where one clause answers for all of it."""
+    """The same message in later requests, where one clause answers for all of it.
+
+    Args:
+        block: What the model asked for.
+        result: What it came to.
+    """
     identity = block["id"]
     answer: JsonMap = {
         "type": "tool-result",

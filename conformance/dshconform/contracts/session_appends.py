@@ -15,6 +15,7 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.log_invariants import SURFACE_TYPES
 
 RETIRED: Final = "request/header-delta"
+"""A type of events that no session takes any more."""
 _REENTERED: Final = "session append cannot reenter while another append is being published"
 
 
@@ -34,7 +35,17 @@ class Refused:
 
 
 def judge(session: AbstractSession, kind: str, data: Json, intent: JsonMap) -> Refused | None:
-    """Say whether an append is refused, and by what; nothing when it is accepted."""
+    """Say whether an append is refused, and by what; nothing when it is accepted.
+
+    Args:
+        session: What it would be appended to.
+        kind: The type of the event.
+        data: Its data.
+        intent: What the append says of the surface and of its sources.
+
+    Returns:
+        What refuses it, and the clauses that say so.
+    """
     subject = f'session event "{kind}"'
     if _holds_negative_zero(data):
         return Refused("no data", f"{subject} carries non-JSON-serializable data", ("LOG-APPEND-02", "LOG-JSON-02"))
@@ -50,7 +61,12 @@ def judge(session: AbstractSession, kind: str, data: Json, intent: JsonMap) -> R
 
 
 def accepted_name(kind: str, intent: JsonMap) -> str:
-    """What the grid calls an append that is accepted."""
+    """What the grid calls an append that is accepted.
+
+    Args:
+        kind: The type of the event.
+        intent: What the append says of the surface and of its sources.
+    """
     if kind not in SURFACE_TYPES:
         return "turn" if kind.startswith("turn/") else "note" if "/" in kind else "plain note"
     if isinstance(intent.get("surfaceOp"), Mapping):

@@ -18,6 +18,7 @@ LISTENERS: Final = 3
 """Listeners of one event at a time, at most: what they do nests."""
 
 NOBODY: Final = "nobody"
+"""An id that no session has."""
 STAGED: Final = ("note", "message", "replacement")
 """The appends for which the grid says what the first listener does."""
 
@@ -34,11 +35,17 @@ STAGES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
 _MAKING: Final = frozenset({"session.create", "session.prepare", "session.fork"})
 _ON_SESSION: Final = frozenset({"session.enter", "session.announce", "session.append", "session.read", "session.flush"})
 ANSWERS: Final = frozenset({"gate.resolve", "gate.reject"})
+"""The operations that end the call of a listener."""
 _OPS: Final = _MAKING | _ON_SESSION | ANSWERS | {"undo", "listen", "session.get", "session.list"}
 
 
 def legal(store: AbstractStore, op: str, args: JsonMap) -> bool:
     """Whether the clauses say what a command does now.
+
+    Args:
+        store: Its state before the command.
+        op: The operation.
+        args: Its arguments.
 
     Raises:
         CommandError: It is no command of this contract.
@@ -112,7 +119,13 @@ def _is_there(store: AbstractStore, action: JsonMap) -> bool:
 
 
 def cell(store: AbstractStore, op: str, args: JsonMap) -> str | None:
-    """The cell that a legal command visits, if it visits one: `announced / append note / throws`."""
+    """The cell that a legal command visits, if it visits one: `announced / append note / throws`.
+
+    Args:
+        store: Its state before the command.
+        op: The operation.
+        args: Its arguments.
+    """
     match op:
         case "session.create" | "session.prepare":
             taken = args.get("id") in store.live

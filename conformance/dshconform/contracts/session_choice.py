@@ -55,7 +55,11 @@ class Standing:
         return _THEMES[theme](self, source, store, source.choose(sessions))
 
     def fresh(self, kind: str) -> str:
-        """A name that nothing has."""
+        """A name that nothing has.
+
+        Args:
+            kind: What it begins with.
+        """
         self.made += 1
         return f"{kind}{self.made}"
 

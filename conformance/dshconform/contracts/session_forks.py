@@ -44,6 +44,9 @@ def judge_fork(
         wanted: Its id.
         child: The id of the child, if one is given.
         boundary: The last event to be copied, or `UNBOUNDED`.
+
+    Returns:
+        The session that is forked, or what refuses it, with the clauses that say so.
     """
     if child is not None and child in live:
         text = f'session "{child}" already exists'
@@ -72,5 +75,10 @@ def judge_fork(
 
 
 def copied(source: AbstractSession, boundary: Json) -> Sequence[Event]:
-    """What a fork that is not refused takes over."""
+    """What a fork that is not refused takes over.
+
+    Args:
+        source: The session that is forked.
+        boundary: The last event to be copied, or `UNBOUNDED`.
+    """
     return source.events[: boundary + 1] if isinstance(boundary, int) else tuple(source.events)

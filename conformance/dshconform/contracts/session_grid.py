@@ -53,6 +53,7 @@ CELLS: Final[tuple[str, ...]] = (
     *_staged(),
     *(spelled(state, name) for name, states in _QUIET.items() for state in states),
 )
+"""What can be done to a session, in each state of it."""
 
 
 class _Tour(Tour):

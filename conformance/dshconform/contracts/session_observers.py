@@ -98,7 +98,11 @@ _MADE: Final[Mapping[str, str]] = {"session.create": "session", "session.fork": 
 
 
 def names_in(function: JsonMap) -> set[str]:
-    """The names that a listener will give to what it makes."""
+    """The names that a listener will give to what it makes.
+
+    Args:
+        function: As `listen` writes it.
+    """
     found: set[str] = set()
     for one in actions_of(function):
         args, member = one.get("args"), _MADE.get(str(one.get("op")))
@@ -118,7 +122,12 @@ _BY_OP: Final[Mapping[str, str]] = {
 
 
 def doing_of(event: str, function: JsonMap) -> str:
-    """What the grid calls what a listener does."""
+    """What the grid calls what a listener does.
+
+    Args:
+        event: What the listener hears.
+        function: As `listen` writes it.
+    """
     calls = function.get("calls")
     script = calls[0] if isinstance(calls, list | tuple) else function.get("do")
     if script == "gate":
@@ -146,10 +155,14 @@ class Listener:
     """A listener of the suite: its function, how often that was called, and whether a call waits."""
 
     name: str
+    """What the suite calls it."""
     event: str
+    """What it hears."""
     function: JsonMap
     prepended: bool = False
+    """Whether it stands before the listeners that were there."""
     calls: int = 0
+    """How often it was called so far."""
     waits: bool = False
 
     @property

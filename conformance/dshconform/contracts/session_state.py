@@ -7,6 +7,7 @@ from typing import Final
 from dshconform.protocol.json_value import Json, JsonMap
 
 Clauses = tuple[str, ...]
+"""The ids of those that demand something; the first one answers for a difference."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +139,14 @@ class AbstractSession:
 
 
 def open_turn(events: Sequence[Event]) -> int | None:
-    """The turn inside which a log ends."""
+    """The turn inside which a log ends.
+
+    Args:
+        events: The log.
+
+    Returns:
+        The number of the turn; none where the log ends outside of any.
+    """
     last = next((event for event in reversed(events) if event.kind in {"turn/start", "turn/end"}), None)
     return whole_number(members_of(last.data)["turn"]) if last is not None and last.kind == "turn/start" else None
 

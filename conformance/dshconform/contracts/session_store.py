@@ -50,7 +50,9 @@ class Dispatched(NamedTuple):
     """Whether a listener's failure ended a dispatch, and who else has a say in what comes behind."""
 
     vetoed: bool
+    """Whether the failure of a listener ended it."""
     clauses: Clauses
+    """Those that answer for what comes behind it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,6 +61,7 @@ class Flush:
 
     task: str
     waiting: dict[str, int] = field(default_factory=dict)
+    """By the name of each listener that waits, the place of its failure among those of all."""
     failures: dict[int, Json] = field(default_factory=dict)
 
 
@@ -107,7 +110,15 @@ class AbstractStore:
         return next((one for event in self.listeners for one in self.of(event) if one.name == name), None)
 
     def perform(self, op: str, args: JsonMap) -> Outcome:
-        """Do a command: everything up to its return, and not the `return` row."""
+        """Do a command: everything up to its return, and not the `return` row.
+
+        Args:
+            op: The operation.
+            args: Its arguments.
+
+        Returns:
+            What it answers or fails with, and the clauses that say so.
+        """
         match op:
             case "session.create" | "session.prepare":
                 return self._make(args, announced=op == "session.create")

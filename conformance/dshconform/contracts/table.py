@@ -76,7 +76,11 @@ class TableCheck:
             outcome.not_run.pop(clause, None)
 
     def conclude(self, outcome: Outcome) -> None:
-        """Nothing follows."""
+        """Nothing follows.
+
+        Args:
+            outcome: Stays as it is.
+        """
 
     def _take_in(self, cell: str, found: Outcome, outcome: Outcome) -> None:
         if found.failures or found.stopped:

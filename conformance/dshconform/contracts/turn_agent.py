@@ -22,6 +22,7 @@ _NO_ROUTE: Final = (
     "agent/request waterfall"
 )
 Step: TypeAlias = "Callable[[TurnAgent, str, JsonMap], Clauses]"
+"""What an answer to a gate does to an agent; answers the clauses for what follows."""
 
 
 @dataclass(slots=True)

@@ -37,6 +37,7 @@ FAILURES: Final = frozenset({"error", "aborted"})
 """The finishes that tell of a failure."""
 
 HOOK_ANSWERS: Final = frozenset({"gate.next", "gate.resolve", "gate.reject"})
+"""The operations that answer a hook."""
 
 BY_NEXT: Final[JsonMap] = {"$next": 0}
 """What the hook's `next()` answered, the object itself."""
@@ -61,6 +62,7 @@ FAULTY_STATUS: Final[JsonMap] = {
         "fn": {"$fn": "faulty-status", "do": [{"do": "throw", "error": {"$error": {"message": "broken listener"}}}]},
     },
 }
+"""Adds a listener that fails whenever it is told of the agent's status."""
 FAULTY_OBSERVER: Final[JsonMap] = {
     "do": "listen",
     "args": {
@@ -73,32 +75,55 @@ FAULTY_OBSERVER: Final[JsonMap] = {
         },
     },
 }
+"""Adds an observer that fails whenever the end of a step is published."""
 FAULTY: Final[Sequence[JsonMap]] = (FAULTY_STATUS, FAULTY_OBSERVER)
 """Listeners of emitted events that always throw; each may be added once."""
 
 
 def gate(phase: Phase) -> JsonMap:
-    """The gate of a hook."""
+    """The gate of a hook.
+
+    Args:
+        phase: The phase that it belongs to.
+    """
     return {"gate": {"kind": HOOKS[phase][1]}}
 
 
 def ask(phase: Phase) -> JsonMap:
-    """The hook calls its `next()`."""
+    """The hook calls its `next()`.
+
+    Args:
+        phase: The phase that the hook belongs to.
+    """
     return {"do": "gate.next", "args": gate(phase)}
 
 
 def answer(phase: Phase, value: Json) -> JsonMap:
-    """The hook answers."""
+    """The hook answers.
+
+    Args:
+        phase: The phase that the hook belongs to.
+        value: What it answers.
+    """
     return {"do": "gate.resolve", "args": {**gate(phase), "value": value}}
 
 
 def nothing(phase: Phase) -> JsonMap:
-    """The hook answers nothing."""
+    """The hook answers nothing.
+
+    Args:
+        phase: The phase that the hook belongs to.
+    """
     return {"do": "gate.resolve", "args": gate(phase)}
 
 
 def throw(phase: Phase, error: str = "plain") -> JsonMap:
-    """The hook fails."""
+    """The hook fails.
+
+    Args:
+        phase: The phase that the hook belongs to.
+        error: What it fails with: a name of `ERRORS`.
+    """
     return {"do": "gate.reject", "args": {**gate(phase), "error": {"$error": {**ERRORS[error], "as": "thrown"}}}}
 
 
@@ -109,40 +134,66 @@ def enter(*messages: JsonMap | str) -> JsonMap:
 
 
 def request(**changes: Json) -> JsonMap:
-    """A request is made with the usual route; a member that is changed to nothing is left out."""
+    """A request is made with the usual route; a member that is changed to nothing is left out.
+
+    Args:
+        **changes: Members of the request's configuration.
+    """
     config = {**ROUTE, **changes}
     return answer("requesting", {name: value for name, value in config.items() if value is not None})
 
 
 def finish_failed(kind: str, code: str) -> JsonMap:
-    """The model's next item: a finish that tells of a failure."""
+    """The model's next item: a finish that tells of a failure.
+
+    Args:
+        kind: How the failure is told.
+        code: The code of the failure.
+    """
     return chunk({"type": "finish", "reason": {"kind": kind, "failure": {"message": "told so", "code": code}}})
 
 
 REJECT: Final = answer("deciding", {"kind": "reject"})
+"""The hook before a step refuses it."""
 RETRY: Final = answer("recovering", {"kind": "retry"})
+"""The hook behind a failure has the request made again."""
 GO: Final = nothing("stopping")
+"""The hook at the end of a turn lets it end."""
 GIVE_UP: Final = nothing("recovering")
+"""The hook behind a failure does nothing about it."""
 SEND: Final = request()
+"""The hook before a request makes it with the usual route."""
 _PLAINLY: Final = (enter("entered"), SEND, GIVE_UP)
 """What a hook can answer instead of what its `next()` answered, so that it need not be asked."""
 
 
 def tells_failure(args: JsonMap) -> bool:
-    """Whether the model's next item is a finish that tells of a failure."""
+    """Whether the model's next item is a finish that tells of a failure.
+
+    Args:
+        args: The arguments of `stream.chunk`.
+    """
     item = args.get("chunk")
     return isinstance(item, Mapping) and inbox_commands.kind_of(item.get("reason")) in FAILURES
 
 
 def kind_of_gate(args: JsonMap) -> str | None:
-    """The kind of gate that a command answers."""
+    """The kind of gate that a command answers.
+
+    Args:
+        args: The arguments of the answer.
+    """
     named = args.get("gate")
     kind = named.get("kind") if isinstance(named, Mapping) else None
     return kind if isinstance(kind, str) else None
 
 
 def entered(args: JsonMap) -> list[JsonMap] | None:
-    """The messages of a decision that enters a step; none if it is another answer."""
+    """The messages of a decision that enters a step; none if it is another answer.
+
+    Args:
+        args: The arguments of `gate.resolve`.
+    """
     value = args.get("value")
     if not isinstance(value, Mapping) or value.get("kind") != "enter" or "messages" not in value:
         return None
@@ -151,6 +202,12 @@ def entered(args: JsonMap) -> list[JsonMap] | None:
 
 def error_of(args: JsonMap) -> JsonMap:
     """The error that a command throws.
+
+    Args:
+        args: The arguments of `gate.reject`.
+
+    Returns:
+        The error, without its notation.
 
     Raises:
         CommandError: There is none that the contract knows.
@@ -162,7 +219,11 @@ def error_of(args: JsonMap) -> JsonMap:
 
 
 def simpler(written: JsonMap) -> list[JsonMap]:
-    """Commands that say less than this one."""
+    """Commands that say less than this one.
+
+    Args:
+        written: As a scenario writes it.
+    """
     op, args = read_command(written)
     if op == "gate.reject":
         plain: JsonMap = {"$error": {**ERRORS["plain"], "as": "thrown"}}

@@ -154,3 +154,4 @@ def _rest(agent: TurnAgent, fresh: Fresh) -> JsonMap | None:
 
 
 GRID: Final[Grid[TurnAgent]] = Grid(_STAGES, lambda agent: agent.phase, window_of, _named, _rest)
+"""What can be done to an agent, in each window of each phase of its turns."""

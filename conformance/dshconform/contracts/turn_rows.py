@@ -8,6 +8,7 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
 LIVE_SIGNAL: Final[Json] = {"$by": "CANCEL-SIGNAL-01", "is": {"aborted": False}}
+"""A pattern for a signal that has not fired."""
 
 
 def hook_gate(part: str, kind: str, call: int, payload: JsonMap, clauses: Clauses) -> ExpectedRow:
@@ -32,25 +33,48 @@ def hook_gate(part: str, kind: str, call: int, payload: JsonMap, clauses: Clause
 
 
 def pre_step_payload(turn: int, step: int, batch: Sequence[JsonMap]) -> JsonMap:
-    """The fields of `agent/pre-step`: the batch alone, and the proposed number."""
+    """The fields of `agent/pre-step`: the batch alone, and the proposed number.
+
+    Args:
+        turn: The number of the turn.
+        step: The number that the step would have.
+        batch: The messages that were claimed.
+    """
     messages: list[Json] = [whole(message) for message in batch]
     return {"turn": turn, "step": by(("LOOP-STEP-01",), step), "messages": by(("LOOP-PRE-02",), messages)}
 
 
 def model_payload(config: JsonMap, history: Sequence[Json]) -> JsonMap:
-    """The fields of a model's call."""
+    """The fields of a model's call.
+
+    Args:
+        config: The configuration of the request.
+        history: Patterns for its messages.
+    """
     request: JsonMap = {**config, "messages": by(("REQ-MSG-01",), list(history))}
     route: JsonMap = {name: config[name] for name in ("provider", "model")}
     return {**route, "request": by(("REQ-SHAPE-01",), request)}
 
 
 def next_row(part: str, call: int, value: Json, clauses: Clauses) -> ExpectedRow:
-    """The hook's `next()` answered."""
+    """The hook's `next()` answered.
+
+    Args:
+        part: The name of the hook's function.
+        call: Which call of it, counted from 1.
+        value: A pattern for what it answered.
+        clauses: Demand it.
+    """
     return ExpectedRow({"on": "next", "part": part, "n": call, "call": 0, "value": value}, clauses)
 
 
 def header_row(config: JsonMap, *, first: bool) -> ExpectedRow:
-    """`request/header`."""
+    """`request/header`.
+
+    Args:
+        config: The configuration of the request, whole.
+        first: Whether it is the first one of the log.
+    """
     header: JsonMap = {"config": {"$exact": config}}
     reason = by(("REQ-HEAD-01",) if first else ("REQ-HEAD-02",), "initial" if first else "change")
     clauses: Clauses = ("REQ-HEAD-03", "REQ-HEAD-01" if first else "REQ-HEAD-02")
@@ -58,7 +82,11 @@ def header_row(config: JsonMap, *, first: bool) -> ExpectedRow:
 
 
 def context_row(config: JsonMap) -> ExpectedRow:
-    """`request/context`."""
+    """`request/context`.
+
+    Args:
+        config: The configuration of the request.
+    """
     return log_row("request/context", {"provider": config["provider"], "model": config["model"]}, ("REQ-CTX-01",))
 
 
@@ -76,7 +104,16 @@ def agent_error(turn: int, step: int, error: JsonMap, clauses: Clauses) -> Expec
 
 
 def script_row(part: str, kind: str, call: int, payload: JsonMap, clauses: Clauses, *, agent: bool) -> ExpectedRow:
-    """A listener of the suite was called, and follows its script."""
+    """A listener of the suite was called, and follows its script.
+
+    Args:
+        part: The name of the function.
+        kind: Its kind, as the protocol calls it.
+        call: Which call of it, counted from 1.
+        payload: A pattern for the fields of the call.
+        clauses: Demand it.
+        agent: Whether the row names the agent.
+    """
     beside: Mapping[str, Json] = {"agent": AGENT} if agent else {}
     row: JsonMap = {"on": "script", "part": part, "kind": kind, "n": call, **beside, "payload": payload}
     return ExpectedRow(row, clauses)

@@ -330,7 +330,12 @@ class WakeAgent(ScriptedAgent):
     # ------------------------------------------------------------------ maintenance
 
     def maintain(self, start: Script, on_abort: Script) -> None:
-        """A maintenance task takes the phase, and is called at once."""
+        """A maintenance task takes the phase, and is called at once.
+
+        Args:
+            start: What it runs before it waits.
+            on_abort: What it runs when its signal fires.
+        """
         self.phase, self.gate_open = "maintaining", False
         self._take_latch()
         self._fresh_signal()

@@ -73,7 +73,12 @@ class WakeCalls(Calls):
         return self._try(op, args) is not None
 
     def visits(self, op: str, args: JsonMap) -> Sequence[tuple[str, str, str]]:
-        """The moments, acts and windows that a legal command visits."""
+        """The moments, acts and windows that a legal command visits.
+
+        Args:
+            op: The operation.
+            args: Its arguments.
+        """
         if self._is_plain(op):
             return [(self.agent.phase, _act_of(op, args), self.agent.window)]
         tried = self._try(op, args)

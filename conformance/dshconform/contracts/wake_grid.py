@@ -31,6 +31,7 @@ from dshconform.contracts.wake_scripts import FINISH_JOB, PLACES, listen, mainta
 from dshconform.protocol.json_value import JsonMap
 
 Commands: TypeAlias = Sequence[JsonMap]
+"""The commands of a prologue, or a part of them."""
 
 _NO_SIGNAL: Final = "no signal"
 
@@ -127,7 +128,11 @@ class Spot:
     visit: Callable[[str, Here], Commands]
 
     def cell(self, act: str) -> str:
-        """`streaming / steer / cancelled keep`."""
+        """`streaming / steer / cancelled keep`.
+
+        Args:
+            act: What is done there.
+        """
         return spelled(self.moment, act, self.window)
 
 
@@ -218,14 +223,22 @@ _GRID: Final = frozenset(CELLS)
 
 
 def cell_of(visits: Sequence[tuple[str, str, str]]) -> str | None:
-    """The cell of a command that visited these moments, acts and windows: the last one, where there are several."""
+    """The cell of a command that visited these moments, acts and windows: the last one, where there are several.
+
+    Args:
+        visits: In the order in which they were visited.
+    """
     cells = (spelled(*visited) for visited in reversed(visits))
     return next((cell for cell in cells if cell in _GRID), None)
 
 
 @cache
 def tours(switches: frozenset[str]) -> tuple[tuple[JsonMap, ...], ...]:
-    """For each spot the commands that visit its cells, one after the other, each from rest."""
+    """For each spot the commands that visit its cells, one after the other, each from rest.
+
+    Args:
+        switches: The variants in which the implementation is followed.
+    """
     return tuple(tuple(_tour(spot, switches)) for spot in _SPOTS)
 
 

@@ -113,7 +113,14 @@ class Script:
 
 
 def listen(part: str, place: str, *commands: JsonMap, turn: int | None = None) -> JsonMap:
-    """A listener that runs commands when it is called for the first time."""
+    """A listener that runs commands when it is called for the first time.
+
+    Args:
+        part: The name of the listener.
+        place: What it hears: a name of `PLACES`.
+        *commands: What it runs.
+        turn: The number of the only turn that it hears of; any turn unless given.
+    """
     where = PLACES[place]
     named: JsonMap = {} if turn is None else {"turn": turn}
     when: JsonMap = {**named, **where.when}
@@ -128,6 +135,10 @@ def maintain(start: Sequence[JsonMap] = (), on_abort: Sequence[JsonMap] = ()) ->
     """A maintenance task: it runs commands, then waits for the suite; others run when its signal fires.
 
     The signal is watched also behind its end.
+
+    Args:
+        start: What it runs before it waits.
+        on_abort: What it runs when its signal fires.
     """
     begins: Json = [*_script(start), {"do": "gate"}] if start else "gate"
     told: JsonMap = {"onAbort": _script(on_abort)} if on_abort else {}
@@ -145,6 +156,7 @@ FINISH_JOB: Final[JsonMap] = {"do": "gate.resolve", "args": {**_TASK_GATE, "valu
 FAIL_JOB: Final[JsonMap] = {"do": "gate.reject", "args": {**_TASK_GATE, "error": {"$error": {"message": "broken"}}}}
 """The maintenance task fails."""
 JOB_ANSWERS: Final = frozenset({"gate.resolve", "gate.reject"})
+"""The operations that end a maintenance task."""
 
 
 def _script(commands: Sequence[JsonMap]) -> list[Json]:
@@ -152,7 +164,11 @@ def _script(commands: Sequence[JsonMap]) -> list[Json]:
 
 
 def simpler(written: JsonMap) -> list[JsonMap]:
-    """Commands that say less than this one."""
+    """Commands that say less than this one.
+
+    Args:
+        written: As a scenario writes it.
+    """
     op, args = read_command(written)
     if op == "agent.maintain":
         start, on_abort = (script.commands for script in read_job(args))
@@ -170,7 +186,11 @@ def _shortened(commands: Sequence[JsonMap]) -> list[Sequence[JsonMap]]:
 
 
 def tidied(written: Sequence[JsonMap]) -> list[JsonMap]:
-    """The same commands, messages named in order of appearance and listeners by their place."""
+    """The same commands, messages named in order of appearance and listeners by their place.
+
+    Args:
+        written: The commands of one example.
+    """
     parts: list[str] = []
 
     def renamed(command: JsonMap) -> JsonMap:
@@ -191,6 +211,12 @@ def tidied(written: Sequence[JsonMap]) -> list[JsonMap]:
 def read_listener(args: JsonMap) -> Script:
     """Read the arguments of `listen`.
 
+    Args:
+        args: The arguments of the command.
+
+    Returns:
+        What it hears, and what it runs.
+
     Raises:
         CommandError: It is no listener of this contract.
     """
@@ -210,6 +236,12 @@ def read_listener(args: JsonMap) -> Script:
 def read_job(args: JsonMap) -> tuple[Script, Script]:
     """Read the scripts of a maintenance task: at its beginning, and inside the firing of its signal.
 
+    Args:
+        args: The arguments of `agent.maintain`.
+
+    Returns:
+        Both scripts.
+
     Raises:
         CommandError: It is no task of this contract.
     """
@@ -222,7 +254,12 @@ def read_job(args: JsonMap) -> tuple[Script, Script]:
 
 
 def scripted(op: str, args: JsonMap) -> Sequence[JsonMap]:
-    """The commands that run inside a command's callbacks."""
+    """The commands that run inside a command's callbacks.
+
+    Args:
+        op: The operation.
+        args: Its arguments.
+    """
     if op == "listen":
         return read_listener(args).commands
     return [one for script in read_job(args) for one in script.commands] if op == "agent.maintain" else ()

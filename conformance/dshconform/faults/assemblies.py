@@ -315,3 +315,4 @@ ASSEMBLY_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
 )
+"""Those of assemblies, clause by clause."""

@@ -87,7 +87,12 @@ def measure(
 
 
 def load_exceptions(clauses: Mapping[str, Clause], faults: Sequence[Fault]) -> tuple[Unfaulted, ...]:
-    """Read the suite's own list; see `read_exceptions`."""
+    """Read the suite's own list; see `read_exceptions`.
+
+    Args:
+        clauses: The specification's clauses, by id.
+        faults: All faults, of which none may violate an excepted clause.
+    """
     text = (resources.files("dshconform.faults") / _FILE).read_text(encoding="utf-8")
     return read_exceptions(text, clauses, faults)
 

@@ -436,3 +436,4 @@ CREATION_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
 )
+"""Those of creations, clause by clause."""

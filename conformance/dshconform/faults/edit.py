@@ -45,7 +45,11 @@ def edit(owner: object, name: str, *changes: tuple[str, str]) -> Plant:
 
 
 def together(*plants: Plant) -> Plant:
-    """One fault that needs several changes."""
+    """One fault that needs several changes.
+
+    Args:
+        *plants: Planted in this order, and taken out in the opposite one.
+    """
 
     @contextmanager
     def plant() -> Iterator[None]:

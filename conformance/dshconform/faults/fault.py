@@ -30,6 +30,9 @@ def replaced(owner: object, members: Mapping[str, object]) -> Iterator[None]:
         owner: The module or class.
         members: What replaces what.
 
+    Returns:
+        A context that lasts as long as they are replaced.
+
     Raises:
         AttributeError: The owner has no such member: the reference has changed and the fault must follow it.
     """

@@ -12,7 +12,9 @@ from dshcore.agent import inbox as module
 from dshcore.json import JsonObject
 
 Messages = Sequence[Mapping[str, object]]
+"""Messages as an operation of the inbox is given them."""
 Removed = tuple[JsonObject, ...]
+"""Messages as an operation of the inbox answers them."""
 
 _splice = Inbox._splice  # noqa: SLF001 - faults are planted inside
 _commit = Inbox._commit  # noqa: SLF001

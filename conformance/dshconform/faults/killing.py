@@ -57,6 +57,9 @@ def try_fault(fault: Fault, checks: Sequence[Check], open_link: Callable[[], Lin
         checks: All checks.
         open_link: Opens the reference anew. What a fault leaves behind in a link concerns no other check.
 
+    Returns:
+        Which check killed the fault, if one did, and what else was blamed.
+
     Raises:
         CannotPlant: The fault does not fit the reference, or needs what is not installed.
     """

@@ -11,7 +11,11 @@ from dshcore.agent_loop.phase import Action, Cell, Input, Row
 
 
 def cells(changed: Mapping[tuple[Row, Input], Cell]) -> AbstractContextManager[None]:
-    """The phase table with other cells."""
+    """The phase table with other cells.
+
+    Args:
+        changed: The cells that differ, by row and input.
+    """
     table = {row: dict(cells) for row, cells in phase.TABLE.items()}
     for (row, what), cell in changed.items():
         table[row][what] = cell

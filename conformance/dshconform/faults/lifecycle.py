@@ -118,3 +118,4 @@ LIFECYCLE_FAULTS: Final[tuple[Fault, ...]] = (
         lambda: replaced(phase, {"STAGES": MappingProxyType({**phase.STAGES, Stage.CLOSING: {}})}),
     ),
 )
+"""Those of comings and goings, clause by clause."""

@@ -20,6 +20,7 @@ CHAIN: Final = (
     "        LLM_STREAM, request, lambda: attempt(self._registry, request, binding), to=self._ctx.receiver(LLM)\n"
     "    )"
 )
+"""The expression by which a request is dispatched."""
 _DISPATCH: Final = f"return {CHAIN}"
 
 MESSAGE_FAULTS: Final[tuple[Fault, ...]] = (

@@ -3,10 +3,14 @@
 from typing import Final
 
 CHECK: Final = "signal.raise_if_aborted()\n"
+"""Ends a step whose turn was cancelled in the meantime."""
 
 ASK: Final = "            await agent.ctx.serial(AGENT_TURN_STOPPING, AgentTurnStopping(agent, turn.number, signal))\n"
+"""Asks the stopping hook."""
 CONTINUES: Final = "        if turn.outcome is None or inbox.has_next_step:\n"
+"""Says whether another step follows."""
 REJECTED: Final = '            return "blocked"\n'
+"""The end of a turn whose step was refused."""
 
 KEEP_BATCH: Final = ("batch = inbox.claim(", "batch = agent.claimed_last = inbox.claim(")
 """With `put_back`: what was claimed last."""

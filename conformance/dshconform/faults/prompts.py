@@ -262,3 +262,4 @@ PROMPT_FAULTS: Final[tuple[Fault, ...]] = (
         edit(creation, "_cwd", ('get("cwd")', 'get("cwd", "")')),
     ),
 )
+"""Those of contributions, clause by clause."""

@@ -18,6 +18,7 @@ Rest: TypeAlias = Any
 """The rest of a signature, passed on: a fault is about its clause, not about how the pipeline is built."""
 
 Part: TypeAlias = Callable[[PendingCall], Coroutine[Any, Any, None]]
+"""One stage of a call, as the pool runs it."""
 
 _prepare: Final[Part] = PendingCall.prepare
 _dispatch: Final[Part] = PendingCall.dispatch

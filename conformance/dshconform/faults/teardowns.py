@@ -301,3 +301,4 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         edit(DrivenAgent, "_cancel_disposed", ("self.cancel(DISPOSED)", "self.cancel(DISPOSED, keep_inbox=True)")),
     ),
 )
+"""Those of ownership and disposal, clause by clause."""

@@ -37,6 +37,9 @@ def at_tick(value: Json, tick: int) -> Json:
     Args:
         value: Steps, or a part of them.
         tick: The moment, counted from 1.
+
+    Returns:
+        The same with the number in it.
     """
     if isinstance(value, Mapping):
         if value.keys() == {"$tick"}:

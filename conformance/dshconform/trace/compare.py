@@ -104,6 +104,9 @@ def align(
         expected: The rows that are demanded, in order.
         observed: All rows that there are, in order.
         tolerate: Says of a difference whether a ledger accepts it.
+
+    Returns:
+        Pairs of lines, with the place of the first that differs.
     """
     pairs: list[tuple[str, str]] = []
     first: int | None = None

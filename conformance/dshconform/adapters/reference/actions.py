@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def waits(call: "Call", action: JsonMap) -> bool:
-    """Whether an action may have to wait."""
+    """Whether an action may have to wait.
+
+    Args:
+        call: Whose action it is.
+        action: The action.
+    """
     match action.get("do"):
         case "gate":
             return True
@@ -35,6 +40,11 @@ def waits(call: "Call", action: JsonMap) -> bool:
 
 def step(call: "Call", action: JsonMap, place: Place) -> Ending | None:
     """Run an action that does not wait.
+
+    Args:
+        call: Whose action it is.
+        action: The action.
+        place: Where it stands.
 
     Returns:
         How it ends the call, if it does.
@@ -79,6 +89,9 @@ async def wait(call: "Call", action: JsonMap, place: Place, following: Next | No
 
     Returns:
         How it fails the call, if it does.
+
+    Cancellation:
+        What it waits for goes on; nobody waits for it any more.
     """
     match action.get("do"):
         case "pause":
@@ -106,6 +119,13 @@ async def wait(call: "Call", action: JsonMap, place: Place, following: Next | No
 
 def call_next(call: "Call", action: JsonMap) -> Next:
     """Call `next`, now, and have a row made when it has settled.
+
+    Args:
+        call: Whose `next` it is.
+        action: Its arguments, and under which name the answer is held.
+
+    Returns:
+        What is filled when it has settled.
 
     Raises:
         Fault: The kind has none.
@@ -145,12 +165,23 @@ def call_next(call: "Call", action: JsonMap) -> Next:
 
 
 def answer(call: "Call", said: JsonMap, scope: Scope) -> Answer:
-    """What an action or the suite answers: its `value`, as the implementation expects it; nothing if it has none."""
+    """What an action or the suite answers: its `value`, as the implementation expects it; nothing if it has none.
+
+    Args:
+        call: The call that is answered.
+        said: The action, or the arguments of the suite's command.
+        scope: What the notations in it stand for.
+    """
     return Answer(call.kind.answer(decode(said["value"], scope), call) if "value" in said else None)
 
 
 def error(call: "Call", said: JsonMap, scope: Scope) -> BaseException:
     """What an action or the suite fails the call with: its `error`.
+
+    Args:
+        call: The call that fails.
+        said: The action, or the arguments of the suite's command.
+        scope: What the notations in it stand for.
 
     Raises:
         Fault: It is no error.
@@ -163,6 +194,11 @@ def error(call: "Call", said: JsonMap, scope: Scope) -> BaseException:
 
 def run_commands(world: World, commands: Script, place: Place) -> list[JsonMap]:
     """Call commands one after another, whatever becomes of them.
+
+    Args:
+        world: Where they are called.
+        commands: Of a script that cannot wait.
+        place: Where the list stands.
 
     Returns:
         What each led to.

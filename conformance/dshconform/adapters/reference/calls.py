@@ -86,22 +86,29 @@ class Call:
     ) -> None:
         self.function: Final = function
         self.world: Final = function.world
+        """Where the function belongs."""
         self.kind: Final = kind
         self.fields: Final = fields
         self.agent: Final = agent
         self.payload: Final = payload
         self.proceed: Final = proceed
         self.n = 0
+        """Which call of the function it is, from 1 on; 0 as long as it is not counted."""
         self.script: Script = ()
+        """What it does."""
         self.place: Final = Place(None, self)
+        """Where its script stands."""
         signal = fields.get("signal")
         self.signal: Final = signal if isinstance(signal, CancelSignal) else None
         """The signal that the call was handed; a field can be replaced later."""
         self.gate: Gate | None = None
+        """The gate at which it waits, or has waited."""
         self.nexts: Final[list[Next]] = []
+        """What became of its calls of `next`, in order."""
         self.outcomes: Final[list[JsonMap]] = []
         """What the commands of the script led to."""
         self.ended = False
+        """Whether the function has answered or failed."""
         self._future: asyncio.Future[object] | None = None
         self._unwatch: Callable[[], object] | None = None
 
@@ -117,7 +124,12 @@ class Call:
         return value is not MISSING and same(self.world.show(value), wanted)
 
     def record(self, on: str, **members: Json) -> None:
-        """Record the row of the call itself, its fields as they are now."""
+        """Record the row of the call itself, its fields as they are now.
+
+        Args:
+            on: The kind of the row.
+            **members: What it has beside them.
+        """
         row: dict[str, Json] = {"on": on, **members, "part": self.function.name, "kind": self.kind.name, "n": self.n}
         if self.agent is not None:
             row["agent"] = self.world.composition.name(self.agent)
@@ -166,7 +178,11 @@ class Call:
         return bool(self.script) and self.script[0].get("do") == "gate"
 
     def open_gate(self, stream: "SuiteStream | None" = None) -> None:
-        """Wait for the suite from here on."""
+        """Wait for the suite from here on.
+
+        Args:
+            stream: The stream that the suite fills from here on, where the call is one.
+        """
         gate = self.gate = Gate(self.world.new_gate_id(), self, copy_context(), stream)
         self.world.gates[gate.id] = gate
         self.record("gate", gate=gate.id)
@@ -174,13 +190,24 @@ class Call:
             self._fail_with(self.signal)
 
     async def wait_at_gate(self) -> object:
-        """Wait for the suite from here on, and answer what it says."""
+        """Wait for the suite from here on.
+
+        Returns:
+            What the suite says.
+
+        Cancellation:
+            The gate stays open: the suite ends the call.
+        """
         self._future = self.world.loop.create_future()
         self.open_gate()
         return await self._future
 
     def end(self, ending: Answer | Fail) -> None:
-        """End a call that waits. What the implementation no longer waits for is not delivered."""
+        """End a call that waits. What the implementation no longer waits for is not delivered.
+
+        Args:
+            ending: How it ends.
+        """
         if self.ended:
             return
         self.close()

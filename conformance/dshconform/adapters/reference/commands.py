@@ -60,6 +60,7 @@ class Raised:
 
 
 Outcome: TypeAlias = Returned | Raised
+"""What the call of an operation came to."""
 
 
 class Following:
@@ -109,16 +110,28 @@ class Arguments:
         self.values: Final = values
         self.place: Final = place
         self.scope: Final = world.scope(place)
+        """What the notations in them stand for."""
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
     def raw(self, name: str, scope: Scope | None = None) -> object:
-        """A value for the implementation, unchecked."""
+        """A value for the implementation, unchecked.
+
+        Args:
+            name: The argument, which was given.
+            scope: What the notations in it stand for, where that is not said by the place of the command.
+        """
         return decode(self.values[name], self.scope if scope is None else scope)
 
     def raw_or(self, name: str, default: object, scope: Scope | None = None) -> object:
-        """A value for the implementation, if it was given."""
+        """A value for the implementation, if it was given.
+
+        Args:
+            name: The argument.
+            default: What stands for it where it was not given.
+            scope: As of `raw`.
+        """
         return self.raw(name, scope) if name in self.values else default
 
     def text(self, name: str) -> str:
@@ -129,32 +142,69 @@ class Arguments:
         return value
 
     def text_or(self, name: str, default: str) -> str:
-        """A name of the suite, if it was given."""
+        """A name of the suite, if it was given.
+
+        Args:
+            name: The argument.
+            default: What stands for it where it was not given.
+
+        Raises:
+            Fault: It is no text.
+        """
         return self.text(name) if name in self.values else default
 
     def flag(self, name: str) -> bool:
-        """Yes or no; no if it was not given."""
+        """Yes or no; no if it was not given.
+
+        Args:
+            name: The argument.
+
+        Returns:
+            Whether it was given as true.
+
+        Raises:
+            Fault: It is neither true nor false.
+        """
         value = self.values.get(name, False)
         if not isinstance(value, bool):
             raise self.wrong(name, "must be true or false")
         return value
 
     def members(self, name: str) -> JsonMap:
-        """An object that the adapter itself reads; empty if it was not given."""
+        """An object that the adapter itself reads; empty if it was not given.
+
+        Args:
+            name: The argument.
+
+        Raises:
+            Fault: It is no object.
+        """
         value = self.values.get(name, {})
         if not isinstance(value, Mapping):
             raise self.wrong(name, "must be an object")
         return value
 
     def items(self, name: str) -> Sequence[Json]:
-        """A list that the adapter itself reads."""
+        """A list that the adapter itself reads.
+
+        Args:
+            name: The argument, which was given.
+
+        Raises:
+            Fault: It is no list.
+        """
         value = self.values[name]
         if not isinstance(value, Sequence) or isinstance(value, str):
             raise self.wrong(name, "must be a list")
         return value
 
     def wrong(self, name: str, problem: str) -> Fault:
-        """The fault that names an argument."""
+        """The fault that names an argument.
+
+        Args:
+            name: The argument.
+            problem: What it must be, behind its name.
+        """
         return Fault(f"{self._op}: the argument {name!r} {problem}, not {self.values.get(name)!r}")
 
 
@@ -171,6 +221,9 @@ def perform(
         keep: The name under which what it answers is held.
         awaited: Whether a script waits for it; without a `task` it then makes its `return` row itself, when the
             operation has settled.
+
+    Returns:
+        What it came to, as an outcome and as it is shown.
 
     Raises:
         Fault: The operation is unknown, or an argument is not what it has to be.
@@ -198,6 +251,12 @@ def perform(
 def record_return(world: World, op: str, place: Place, outcome: Outcome) -> JsonMap:
     """Record that a command returned or raised.
 
+    Args:
+        world: Where it happened.
+        op: The operation.
+        place: Where the command stands.
+        outcome: What the call came to.
+
     Returns:
         The outcome as `{"result"}` or `{"error"}`.
     """
@@ -213,7 +272,13 @@ def record_return(world: World, op: str, place: Place, outcome: Outcome) -> Json
 
 
 def show_outcome(world: World, outcome: Outcome, member: str = "result") -> dict[str, Json]:
-    """The form of an outcome in rows, replies and lists: `{"error"}`, or what was answered in a member of its own."""
+    """The form of an outcome in rows, replies and lists: `{"error"}`, or what was answered in a member of its own.
+
+    Args:
+        world: Shows values and errors.
+        outcome: What a call came to.
+        member: The name of the member for what was answered.
+    """
     if isinstance(outcome, Raised):
         return Shown(error=world.show_error(outcome.error))
     return Shown({member: world.show(outcome.value)})

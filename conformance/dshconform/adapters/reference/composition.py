@@ -44,21 +44,34 @@ class Composition:
         self._expected: Final[dict[str, list[str]]] = {}
         self._tools: Final[dict[str, ToolDefinition]] = {}
         self.models: Final[dict[str, SuiteModel]] = {}
+        """The model adapters, by the suite's names."""
         self.opened = False
         """Whether all parts are mounted."""
         self.root: Final = Context()
         self.parts: Final = Parts(world, self.root)
+        """The parts that are mounted."""
         self.owners: Final = Owners(world, self.root)
+        """The owners, scopes and services that the suite has named."""
         observe(world, self)
 
     # --- names ---------------------------------------------------------------------------------------------------
 
     def expect(self, agent_id: str, name: str) -> None:
-        """Note that an agent is being created, and what it will be called."""
+        """Note that an agent is being created, and what it will be called.
+
+        Args:
+            agent_id: Its id.
+            name: What the suite will call it.
+        """
         self._expected.setdefault(agent_id, []).append(name)
 
     def expect_no_more(self, agent_id: str, name: str) -> None:
-        """Note that its creation has ended."""
+        """Note that its creation has ended.
+
+        Args:
+            agent_id: Its id.
+            name: What the suite called it.
+        """
         self._expected[agent_id].remove(name)
 
     def bind(self, name: str, agent: Agent) -> None:
@@ -79,7 +92,15 @@ class Composition:
             self.bind(names[0], agent)
 
     def bind_handle(self, name: str, handle: AgentHandle) -> Agent:
-        """Keep the handle of an agent, which alone can dispose of it."""
+        """Keep the handle of an agent, which alone can dispose of it.
+
+        Args:
+            name: What the suite calls it.
+            handle: The handle.
+
+        Returns:
+            The agent.
+        """
         self._handles[name] = handle
         if id(handle.agent) not in self._names:
             self.bind(name, handle.agent)
@@ -91,7 +112,16 @@ class Composition:
         self._names[id(agent)] = (agent, name)
 
     def named_now(self, agent_id: str, name: str, make: Callable[[], Agent]) -> Json:
-        """Make an agent at once, which is named as soon as it appears."""
+        """Make an agent at once, which is named as soon as it appears.
+
+        Args:
+            agent_id: Its id.
+            name: What the suite will call it.
+            make: Makes it.
+
+        Returns:
+            What a result calls it.
+        """
         self.expect(agent_id, name)
         try:
             agent = make()
@@ -102,7 +132,19 @@ class Composition:
         return self.refer(agent)
 
     async def named(self, agent_id: str, name: str, making: Awaitable[AgentHandle]) -> Agent:
-        """Wait for an agent that is being made, which is named as soon as it appears."""
+        """Wait for an agent that is being made, which is named as soon as it appears.
+
+        Args:
+            agent_id: Its id.
+            name: What the suite will call it.
+            making: Makes it.
+
+        Returns:
+            The agent.
+
+        Cancellation:
+            The making is cancelled, and the name is not expected any more.
+        """
         self.expect(agent_id, name)
         try:
             handle = await making
@@ -140,7 +182,11 @@ class Composition:
         self._names[id(session)] = (session, name)
 
     def name(self, subject: object) -> str:
-        """What rows call an agent or session: its name, else its id."""
+        """What rows call an agent or session: its name, else its id.
+
+        Args:
+            subject: An agent, a session, or what has an id.
+        """
         entry = self._names.get(id(subject))
         if entry is not None:
             return entry[1]
@@ -148,7 +194,11 @@ class Composition:
         return expected[0] if len(expected) == 1 else str(getattr(subject, "id", subject))
 
     def refer(self, subject: Agent | Session | None) -> Json:
-        """What a result calls an agent or session: the name of that very object, or that it is another one."""
+        """What a result calls an agent or session: the name of that very object, or that it is another one.
+
+        Args:
+            subject: An agent or session; none for null.
+        """
         if subject is None:
             return None
         entry = self._names.get(id(subject))
@@ -176,6 +226,9 @@ class Composition:
     def context(self, where: object) -> Context:
         """The context that `in` names.
 
+        Args:
+            where: A name, or `{"agent": name}`.
+
         Raises:
             Fault: It names none.
         """
@@ -188,6 +241,9 @@ class Composition:
 
     def scope(self, where: object) -> object | None:
         """The scope key that `scope` names: an agent, or one of the suite's own; none for the root.
+
+        Args:
+            where: A name, or `{"agent": name}`.
 
         Raises:
             Fault: It names none.
@@ -203,6 +259,9 @@ class Composition:
 
     def agent(self, which: object) -> Agent:
         """The agent of a name, else of an id; an agent stands for itself.
+
+        Args:
+            which: A name or an id.
 
         Raises:
             Fault: There is none.
@@ -220,6 +279,9 @@ class Composition:
     def handle(self, which: object) -> AgentHandle:
         """The handle of an agent that the suite created, by the agent's name or the agent itself.
 
+        Args:
+            which: A name.
+
         Raises:
             Fault: There is none.
         """
@@ -230,6 +292,9 @@ class Composition:
 
     def session(self, which: object) -> Session:
         """The session of a name, or of its agent's name, else of an id; a session stands for itself.
+
+        Args:
+            which: A name or an id.
 
         Raises:
             Fault: There is none.
@@ -255,7 +320,14 @@ class Composition:
     # --- showing -------------------------------------------------------------------------------------------------
 
     def show(self, value: object) -> Json | None:
-        """Show what has a form of its own; none for everything else."""
+        """Show what has a form of its own; none for everything else.
+
+        Args:
+            value: Something of the implementation.
+
+        Returns:
+            Its form.
+        """
         match value:
             case CancelSignal():
                 return self._show_signal(value)

@@ -47,8 +47,14 @@ def undo_of(function: SuiteFunction, of: object) -> Callable[[], Any]:
 
 
 BODY: Final = Kind("body", answer=_owned, owns=True)
+"""The body of a plugin."""
 EFFECT: Final = Kind("effect", answer=_owned, owns=True, waits=False)
+"""The body of an effect that does not wait."""
 ASYNC_EFFECT: Final = Kind("effect", answer=_owned, owns=True)
+"""The body of an effect that may."""
 FILTER: Final = Kind("filter", waits=False, passing=lambda _: False)
+"""The filter of a receiver."""
 OBSERVER: Final = Kind("observer", waits=False)
+"""What is told of every dispatch."""
 DEFAULT: Final = Kind("default")
+"""The innermost function of a waterfall."""

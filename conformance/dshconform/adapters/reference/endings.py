@@ -57,11 +57,14 @@ class Fail:
     """The call fails: at once, or (`late`) by answering an awaitable that does."""
 
     error: BaseException
+    """What it fails with."""
     late: bool = False
 
 
 Ending: TypeAlias = Pass | Answer | Fail
+"""How a call ends."""
 PASS: Final = Pass()
+"""The ending of a script that says nothing of it."""
 
 
 class Settled(Awaitable[object]):

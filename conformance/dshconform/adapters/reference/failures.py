@@ -131,6 +131,9 @@ def show_error(
         encode: Shows any other value.
         name_of: The suite's name of an error that the suite made.
         path: The errors that this one is shown inside of; one met again is not shown again.
+
+    Returns:
+        The form: `{"value"}` for what is no error, else its members.
     """
     path = (*path, error)
 

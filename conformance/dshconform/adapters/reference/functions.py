@@ -42,13 +42,18 @@ class SuiteFunction:
             raise Fault(f"$fn {name!r}: `calls` must be a list with a script for each call")
         self._scripts: Final = [read_script(script, f"$fn {name!r}") for script in per_call]
         self.when: Final = mapping(form.get("when", {}), f"$fn {name!r}: `when`")
+        """The fields that a call must have to be counted."""
         abort = form.get("abort", "manual")
         if abort not in ("manual", "auto"):
             raise Fault(f"$fn {name!r}: `abort` must be 'manual' or 'auto', not {abort!r}")
         self.auto: Final = abort == "auto"
+        """Whether a call fails by itself when its signal has fired."""
         self.on_abort: Final = read_commands(form.get("onAbort", ()), f"$fn {name!r}: `onAbort`")
+        """What runs inside the firing of the signal."""
         self.watch: Final = form.get("watch") is True
+        """Whether the signal is listened to behind the end of a call too."""
         self.calls = 0
+        """How many calls were counted so far."""
         self.callbacks: Final[dict[object, Callable[..., object]]] = {}
         """What it is to the implementation, by what calls it."""
 
@@ -93,6 +98,10 @@ class SuiteFunction:
 
 def function_of(args: Arguments, name: str) -> SuiteFunction:
     """The argument that is a function of the suite.
+
+    Args:
+        args: The arguments of a command.
+        name: The argument.
 
     Raises:
         Fault: It is something else.

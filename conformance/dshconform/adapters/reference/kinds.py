@@ -106,7 +106,11 @@ def _action(value: object, _: Call) -> object:
 
 
 def frozen(value: object) -> object:
-    """A part of the record (a chunk, an event) in the form that `dshcore` carries it in; what is no JSON, as it is."""
+    """A part of the record (a chunk, an event) in the form that `dshcore` carries it in; what is no JSON, as it is.
+
+    Args:
+        value: As the suite wrote it.
+    """
     try:
         return freeze(value)
     except NotJson:
@@ -225,12 +229,21 @@ def _exact_model(call: Call) -> dict[str, object]:
 
 
 SETUP: Final = Kind("setup", answer=_setup_answer)
+"""The setup of an agent."""
 _COMMIT: Final = Kind("commit")
 UNDO: Final = Kind("undo")
+"""A cleanup."""
 MAINTENANCE: Final = Kind("maintenance", awaited=True)
+"""A maintenance task."""
 RUN: Final = Kind("run", awaited=True, passing=lambda call: call.outcomes)
+"""A script that nobody called: the command `run`."""
 MODEL_START: Final = Kind("model/start", waits=False)
+"""What happens when a stream of a model is begun."""
 MODEL_STREAM: Final = Kind("model/stream", item=frozen)
+"""The stream of a model."""
 MODEL_RESOLVE: Final = Kind("model/resolve", awaited=True, passing=_exact_model)
+"""What a model adapter knows of one model."""
 MODEL_MODELS: Final = Kind("model/models", awaited=True, passing=lambda _: [])
+"""The models of a model adapter."""
 MODEL_CLOSE: Final = Kind("model/close")
+"""What happens when a stream is left."""

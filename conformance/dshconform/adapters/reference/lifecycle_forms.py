@@ -14,6 +14,12 @@ _ENTRY: Final = frozenset({"id", "sessionId", "resumeSessionId", "provider", "mo
 def read_agents(raw: object) -> list[ConfiguredAgent]:
     """Read the entries of configured agents; their values are passed on unchecked.
 
+    Args:
+        raw: The member `agents` of a configuration.
+
+    Returns:
+        The entries.
+
     Raises:
         Fault: They are no list of objects, or one has a member that is none of an entry.
     """
@@ -24,6 +30,12 @@ def read_agents(raw: object) -> list[ConfiguredAgent]:
 
 def read_identities(raw: object) -> dict[str, FixedIdentity]:
     """Read what a launcher fixes, by label.
+
+    Args:
+        raw: The member `identities` of a configuration.
+
+    Returns:
+        The identities, by label.
 
     Raises:
         Fault: It is no object of identities.
@@ -40,7 +52,11 @@ def _members(raw: object, known: frozenset[str]) -> dict[str, Any]:
 
 
 def show_options(options: CreateAgentOptions | ResumeAgentOptions) -> dict[str, object]:
-    """What a factory was told, under the names of the contract; what was not given is left out."""
+    """What a factory was told, under the names of the contract; what was not given is left out.
+
+    Args:
+        options: As the loop handed them on.
+    """
     shown: dict[str, object]
     if isinstance(options, CreateAgentOptions):
         shown = {"sessionId": options.session_id}

@@ -10,7 +10,11 @@ from dshcore.llm import CallConfig, GenerateOptions, PreparedCall
 
 
 def show(value: object) -> dict[str, object] | None:
-    """The members of what has a form of its own; none for everything else."""
+    """The members of what has a form of its own; none for everything else.
+
+    Args:
+        value: Something of the implementation.
+    """
     if not isinstance(value, PreparedCall):
         return None
     shown: dict[str, object] = {
@@ -22,7 +26,11 @@ def show(value: object) -> dict[str, object] | None:
 
 
 def read_request(raw: Mapping[str, Any]) -> GenerateOptions:
-    """A hand-built request, whose configuration stands among its own members."""
+    """A hand-built request, whose configuration stands among its own members.
+
+    Args:
+        raw: As the suite wrote it.
+    """
     return GenerateOptions(
         CallConfig.read(raw),
         [cast("JsonObject", frozen(message)) for message in raw.get("messages", ())],
@@ -35,6 +43,10 @@ def read_request(raw: Mapping[str, Any]) -> GenerateOptions:
 
 
 def read_selection(raw: Mapping[str, Any]) -> SelectedModel:
-    """A selected model."""
+    """A selected model.
+
+    Args:
+        raw: As the suite wrote it.
+    """
     effort = {"reasoning_effort": raw["reasoningEffort"]} if "reasoningEffort" in raw else {}
     return SelectedModel(provider=raw["provider"], model=raw["model"], **effort)

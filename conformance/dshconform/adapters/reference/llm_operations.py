@@ -78,7 +78,15 @@ def _prepare(world: World, args: Arguments) -> Started:
 
 
 def stream(world: World, args: Arguments) -> None:
-    """Dispatch a hand-built request."""
+    """Dispatch a hand-built request.
+
+    Args:
+        world: Keeps the stream under its name.
+        args: The request, and the prepared call that dispatches it, if one does.
+
+    Raises:
+        Fault: There is no such call.
+    """
     dispatcher: LlmRuntime | PreparedCall = _llm(world, args)
     if "call" in args:
         call = world.names.prepared.get(args.text("call"))

@@ -50,11 +50,20 @@ class SuiteModel:
         self._functions: Final = functions
         if functions.resolve is not None:
             self.resolve = self._resolve
+            """What it knows of one model; only where a function was given for it."""
         if functions.models is not None:
             self.models = self._models
+            """Its models; only where a function was given for them."""
 
     def stream(self, request: GenerateOptions) -> SuiteStream:
-        """Start one attempt."""
+        """Start one attempt.
+
+        Args:
+            request: What the model is asked.
+
+        Returns:
+            The stream; its script runs as it is pulled.
+        """
         functions = self._functions
         world = functions.stream.world
         agent = world.composition.agent_of(request)

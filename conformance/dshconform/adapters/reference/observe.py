@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 
 def observe(world: World, composition: "Composition") -> None:
-    """Record everything that is told in a world, from now on, also when the root has been disposed of."""
+    """Record everything that is told in a world, from now on, also when the root has been disposed of.
+
+    Args:
+        world: Records the rows.
+        composition: Its root is what is listened to.
+    """
     observer = composition.root.open(name="observer", owned=False)
     for event in NOTIFICATIONS:
         if event.key is not SESSION_EVENT:

@@ -96,7 +96,13 @@ def _agent_create(world: World, args: Arguments) -> Started | Json:
 
 
 def options_of(composition: Composition, name: str, args: Arguments) -> dict[str, Any]:
-    """What creating and resuming take beside an id, as far as it was given."""
+    """What creating and resuming take beside an id, as far as it was given.
+
+    Args:
+        composition: Where the names in them stand for something.
+        name: What the suite will call the agent.
+        args: The arguments of the command.
+    """
     given: dict[str, Any] = {option: args.raw(option) for option in ("meta", "seed", "signal") if option in args}
     if "options" in args:
         given["agent_options"] = _agent_options(args.raw("options"))

@@ -40,7 +40,14 @@ class Target:
         self._function: Final = function
 
     def admits(self, context: Context) -> bool:
-        """Ask the filter."""
+        """Ask the filter.
+
+        Args:
+            context: That of a listener.
+
+        Returns:
+            Whether it hears what is dispatched to the target; yes without a filter.
+        """
         if self._function is None:
             return True
         answer: Any = self._function.call(FILTER, {"context": context, "receiver": self})
@@ -52,6 +59,7 @@ class Table:
     """The layer of a service of the suite."""
 
     entries: NamedTable[str]
+    """The names that were added in it."""
 
     @classmethod
     def empty(cls) -> "Table":
@@ -73,7 +81,9 @@ class LayeredService:
     ) -> None:
         ctx.provide(key, self)
         self.receiver: Final = ctx.receiver(key)
+        """Stands for the service where events are dispatched to it."""
         self.layers: Final = Layers(Table.empty, lambda: None)
+        """The names, layer by layer."""
         self._ctx: Final = ctx
         self._forwards: Final = forwards
 
@@ -105,7 +115,9 @@ class Owners:
         self._targets: Final[dict[str, Receiver]] = {}
         self._labels: Final[dict[str, object]] = {}
         self.plugins: Final[dict[str, Plugin[object]]] = {}
+        """The plugins that can be mounted again, by the suite's names."""
         self.bindings: Final[dict[str, ScopeParentBinding]] = {}
+        """The bindings of keys to parents, by the suite's names."""
         self._scopes: Final[dict[str, Scope]] = {}
         self._layered: Final[dict[str, LayeredService]] = {}
         self._know("root", root)
@@ -113,11 +125,20 @@ class Owners:
     # --- contexts ------------------------------------------------------------------------------------------------
 
     def observe(self, observer: Context) -> None:
-        """Record from now on how the fibers change that the suite has named."""
+        """Record from now on how the fibers change that the suite has named.
+
+        Args:
+            observer: Hears of the changes.
+        """
         observer.on(FIBER_STATUS, self._changed)
 
     def mount(self, name: str, work: Callable[[], Context]) -> None:
-        """Mount something under a name: the first rows about its fiber are made before the call answers."""
+        """Mount something under a name: the first rows about its fiber are made before the call answers.
+
+        Args:
+            name: What the suite calls it.
+            work: Mounts it, and answers its context.
+        """
         outer, self._mounting = self._mounting, name
         try:
             context = work()
@@ -135,7 +156,14 @@ class Owners:
         return _found(self._contexts, name, "context")
 
     def owner(self, fiber: Fiber) -> str:
-        """The name under which a fiber was mounted; while that is going on, what it is going to be."""
+        """The name under which a fiber was mounted; while that is going on, what it is going to be.
+
+        Args:
+            fiber: Of something mounted.
+
+        Raises:
+            Fault: It was not mounted by the suite.
+        """
         entry = self._fibers.get(id(fiber))
         name = self._mounting if entry is None else entry[1]
         if name is None:
@@ -143,7 +171,14 @@ class Owners:
         return name
 
     def open_scope(self, name: str, context: Context, key: object, parent: object | None) -> None:
-        """Make a scope. Its name stands for its context, and for its raw disposer."""
+        """Make a scope. Its name stands for its context, and for its raw disposer.
+
+        Args:
+            name: What the suite calls it.
+            context: The one that it is made in.
+            key: Its key.
+            parent: The key above it; none for the root.
+        """
         scope = create_scope(context, key, parent=parent, name=name)
         self._know(name, scope.ctx)
         self._world.names.disposers[name] = scope.raw_dispose
@@ -186,18 +221,34 @@ class Owners:
         return self._events[name]
 
     def label(self, name: str) -> object:
-        """What is the same for the same label of a realm, and for no other."""
+        """What is the same for the same label of a realm, and for no other.
+
+        Args:
+            name: The label.
+        """
         return self._labels.setdefault(name, object())
 
     # --- receivers -----------------------------------------------------------------------------------------------
 
     def name_target(self, name: str, target: Receiver) -> None:
-        """Let a name stand for a receiver."""
+        """Let a name stand for a receiver.
+
+        Args:
+            name: What the suite calls it.
+            target: The receiver.
+        """
         self._targets[name] = target
         self._name(name, target)
 
     def receiver(self, which: object) -> Receiver:
-        """The receiver that a name, or `{"service": name}`, stands for."""
+        """The receiver that a name, or `{"service": name}`, stands for.
+
+        Args:
+            which: A name, or `{"service": name}`.
+
+        Raises:
+            Fault: They stand for none.
+        """
         match which:
             case str():
                 return _found(self._targets, which, "target")
@@ -219,7 +270,11 @@ class Owners:
     # --- showing -------------------------------------------------------------------------------------------------
 
     def name_of(self, subject: object) -> str | None:
-        """The name of that very context, key or receiver, if it has one."""
+        """The name of that very context, key or receiver, if it has one.
+
+        Args:
+            subject: Something of the implementation.
+        """
         entry = self._names.get(id(subject))
         return None if entry is None else entry[1]
 

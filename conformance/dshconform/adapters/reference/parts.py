@@ -47,6 +47,9 @@ class Parts:
     def open(self, config: JsonMap) -> None:
         """Mount what a world's configuration says.
 
+        Args:
+            config: The member `config` of `world.open`.
+
         Raises:
             Fault: The configuration asks for what this adapter does not offer.
             Exception: A part does not load.
@@ -72,6 +75,10 @@ class Parts:
     def load(self, part: str, config: JsonMap) -> None:
         """Mount one part.
 
+        Args:
+            part: Its name.
+            config: What of a world's configuration is for it.
+
         Raises:
             Exception: It does not load.
         """
@@ -81,6 +88,9 @@ class Parts:
 
     def unload(self, part: str) -> Awaitable[None]:
         """End one part.
+
+        Returns:
+            What waits for its end.
 
         Raises:
             Fault: It was not mounted.

@@ -51,6 +51,11 @@ def read(value: object, path: str) -> object:
 def write(value: object, path: str, item: object) -> None:
     """Assign to what a path leads to, in place.
 
+    Args:
+        value: What the path begins at.
+        path: Members and places, with dots between them.
+        item: What is assigned.
+
     Raises:
         Fault: The path leads nowhere.
         Exception: Whatever the value refuses the assignment with.

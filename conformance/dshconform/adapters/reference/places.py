@@ -20,7 +20,11 @@ class Place:
     call: "Call | None" = None
 
     def inside(self, index: int) -> "Place":
-        """The place of an item of a list that stands here."""
+        """The place of an item of a list that stands here.
+
+        Args:
+            index: The item's place in the list, counted from 0.
+        """
         return Place(str(index) if self.at is None else f"{self.at}.{index}", self.call)
 
 

@@ -18,6 +18,12 @@ _OPTIONS: Final = ("includeHarnessIdentity", "persona", "includeRuntimeContext",
 def read_options(value: Json) -> PromptOptions:
     """The options of a deployment.
 
+    Args:
+        value: The member `prompt` of a configuration.
+
+    Returns:
+        The options.
+
     Raises:
         Fault: There is no such option.
     """
@@ -28,7 +34,11 @@ def read_options(value: Json) -> PromptOptions:
 
 
 def read_assembly(value: object) -> object:
-    """An assembly that the suite wrote; what it does not mention is empty."""
+    """An assembly that the suite wrote; what it does not mention is empty.
+
+    Args:
+        value: As the suite wrote it; what is no assembly is answered as it is.
+    """
     if not isinstance(value, Mapping):
         return value
     known = {"sections", "contexts", "tools", "variables"}
@@ -48,7 +58,12 @@ def read_assembly(value: object) -> object:
 
 
 def read_part(path: str, value: object) -> object:
-    """What the suite assigns in an assembly: texts and tools as the assembly holds them."""
+    """What the suite assigns in an assembly: texts and tools as the assembly holds them.
+
+    Args:
+        path: Where it is assigned.
+        value: What is assigned.
+    """
     match path.split("."):
         case ["assembly", "sections" | "contexts" | "tools" as name] if isinstance(value, Sequence):
             return getattr(read_assembly({name: value}), name, value)
@@ -61,7 +76,11 @@ def show_assembly(assembly: Assembly) -> dict[str, object]:
 
 
 def read_offer(value: object) -> object:
-    """What a tool provider of the suite answers."""
+    """What a tool provider of the suite answers.
+
+    Args:
+        value: As the suite wrote it; what is no offer is answered as it is.
+    """
     if not isinstance(value, Mapping) or "schemas" not in value:
         return value
     known = value.get("knownNames")

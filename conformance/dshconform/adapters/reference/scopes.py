@@ -39,7 +39,11 @@ class SuiteScope:
         return functions[name]
 
     def error(self, form: JsonMap) -> BaseException:
-        """A new error, named if it is to be recognised."""
+        """A new error, named if it is to be recognised.
+
+        Args:
+            form: As `{"$error": …}` has it.
+        """
         error = make_error(form, lambda value: decode(value, self))
         name = form.get("as")
         if isinstance(name, str):
@@ -47,7 +51,15 @@ class SuiteScope:
         return error
 
     def named(self, notation: str, name: str) -> object:
-        """The signal, disposer, kept value or token of that name."""
+        """The signal, disposer, kept value or token of that name.
+
+        Args:
+            notation: Which of them.
+            name: The suite's name for it.
+
+        Raises:
+            Fault: There is none.
+        """
         names = self._world.names
         found: object = MISSING
         match notation:
@@ -64,21 +76,39 @@ class SuiteScope:
         return found
 
     def field(self, path: str) -> object:
-        """A field of the call."""
+        """A field of the call.
+
+        Args:
+            path: Members and places, with dots between them.
+
+        Raises:
+            Fault: It leads nowhere, or there is no call.
+        """
         value = self._call("$arg").field(path)
         if value is MISSING:
             raise Fault(f"$arg {path!r} leads nowhere")
         return value
 
     def next_answer(self, index: int) -> object:
-        """What a `next()` of the call answered."""
+        """What a `next()` of the call answered.
+
+        Args:
+            index: Which `next()`, counted from 0.
+
+        Raises:
+            Fault: It was not called so often, or there is no call.
+        """
         nexts = self._call("$next").nexts
         if not 0 <= index < len(nexts):
             raise Fault(f"$next {index}: next() was called {len(nexts)} times")
         return nexts[index].answer
 
     def stream(self, script: Sequence[Json]) -> SuiteStream:
-        """A stream of the call."""
+        """A stream of the call.
+
+        Args:
+            script: Its items.
+        """
         call = self._call("$stream")
         return SuiteStream(call, read_script(script, "$stream"), self._place)
 
@@ -89,5 +119,10 @@ class SuiteScope:
 
 
 def scope_at(world: World, place: Place) -> SuiteScope:
-    """The scope of the values at a place."""
+    """The scope of the values at a place.
+
+    Args:
+        world: Where the names stand for something.
+        place: Where the values stand.
+    """
     return SuiteScope(world, place)

@@ -10,6 +10,7 @@ from dshconform.adapters.reference.fault import Fault
 from dshconform.protocol.json_value import Json, JsonMap
 
 Script: TypeAlias = Sequence[JsonMap]
+"""Actions whose form was checked."""
 
 _ACTIONS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
     name: (frozenset(required.split()), frozenset(optional.split()))
@@ -39,6 +40,13 @@ _GATE: Final[JsonMap] = {"do": "gate"}
 def read_script(value: Json, where: str) -> Script:
     """Check the form of a script: what it consists of, not what the values in it stand for.
 
+    Args:
+        value: As the suite wrote it: a list, `"gate"`, or null for none.
+        where: Names it in errors.
+
+    Returns:
+        Its actions.
+
     Raises:
         Fault: It is malformed.
     """
@@ -57,6 +65,13 @@ def read_script(value: Json, where: str) -> Script:
 def read_commands(value: Json, where: str) -> Script:
     """Check the form of a list that holds commands only.
 
+    Args:
+        value: As the suite wrote it.
+        where: Names it in errors.
+
+    Returns:
+        The commands.
+
     Raises:
         Fault: It is malformed.
     """
@@ -69,7 +84,11 @@ def read_commands(value: Json, where: str) -> Script:
 
 
 def ticks_of(action: JsonMap) -> int:
-    """How many ticks an action waits."""
+    """How many ticks an action waits.
+
+    Raises:
+        Fault: It is no number of ticks.
+    """
     ticks = action["ticks"]
     if isinstance(ticks, bool) or not isinstance(ticks, int) or ticks < 0:
         raise Fault(f"{action['do']}: ticks must be a number of ticks, not {ticks!r}")
@@ -101,6 +120,13 @@ def _list(value: Json, where: str) -> Script:
 
 def mapping(value: Json, where: str) -> JsonMap:
     """Read an object of the protocol.
+
+    Args:
+        value: What should be an object.
+        where: Names it in errors.
+
+    Returns:
+        The object.
 
     Raises:
         Fault: It is something else.

@@ -62,7 +62,11 @@ class SuiteStream:
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Be left by the consumer."""
+        """Be left by the consumer.
+
+        Cancellation:
+            The stream is closed; only what was to be told of it is not waited for.
+        """
         gate = self._call.gate
         if self._is_open and gate is not None:
             self._call.world.record({"on": "closed", "gate": gate.id, "why": "left"})
@@ -82,7 +86,11 @@ class SuiteStream:
         self._wake()
 
     def finish(self, ending: Ending) -> None:
-        """End or fail, after the items that are held."""
+        """End or fail, after the items that are held.
+
+        Args:
+            ending: How it ends.
+        """
         if self._ending is None:
             self._ending = ending
         if self._is_open:

@@ -60,7 +60,11 @@ class StubAgent(Agent):
 
     @property
     def inbox(self) -> Inbox:
-        """Not there."""
+        """Not there: nothing drives it.
+
+        Raises:
+            NotImplementedError: Always.
+        """
         self._no_agent()
 
     @property
@@ -74,18 +78,46 @@ class StubAgent(Agent):
         return "idle"
 
     def send(self, message: Mapping[str, object], target: Target, wakeup: bool) -> None:  # noqa: ARG002
-        """Not possible."""
+        """Not possible: nothing drives it.
+
+        Args:
+            message: Goes nowhere.
+            target: Goes nowhere.
+            wakeup: Goes nowhere.
+
+        Raises:
+            NotImplementedError: Always.
+        """
         self._no_agent()
 
     def cancel(self, cause: CancelCause, *, keep_inbox: bool = False) -> None:  # noqa: ARG002
-        """Not possible."""
+        """Not possible: nothing drives it.
+
+        Args:
+            cause: Goes nowhere.
+            keep_inbox: Goes nowhere.
+
+        Raises:
+            NotImplementedError: Always.
+        """
         self._no_agent()
 
     async def when_idle(self) -> None:
-        """It is idle."""
+        """It is idle.
+
+        Cancellation:
+            There is nothing to wait for.
+        """
 
     def run_maintenance(self, task: Callable[[CancelSignal], Awaitable[Any]]) -> NoReturn:  # noqa: ARG002
-        """Not possible."""
+        """Not possible: nothing drives it.
+
+        Args:
+            task: Is not called.
+
+        Raises:
+            NotImplementedError: Always.
+        """
         self._no_agent()
 
     def _no_agent(self) -> NoReturn:
@@ -103,7 +135,11 @@ class StubHandle:
         self.agent: Final = agent
 
     async def dispose(self) -> None:
-        """There is nothing to dispose of."""
+        """There is nothing to dispose of.
+
+        Cancellation:
+            There is nothing to wait for.
+        """
 
 
 def _handle(value: object, call: Call) -> object:
@@ -130,11 +166,27 @@ class SuiteFactory:
         self._resume: Final = resume
 
     def create_agent(self, owner: Context, options: CreateAgentOptions) -> Awaitable[AgentHandle]:
-        """Ask the suite for a new agent."""
+        """Ask the suite for a new agent.
+
+        Args:
+            owner: The context that the agent will belong to.
+            options: What the new agent is created with.
+
+        Returns:
+            What waits for its handle.
+        """
         return self._call(self._create, owner, "create", options)
 
     def resume(self, owner: Context, options: ResumeAgentOptions) -> Awaitable[AgentHandle]:
-        """Ask the suite for a stored one."""
+        """Ask the suite for a stored one.
+
+        Args:
+            owner: The context that the agent will belong to.
+            options: What the stored one is resumed with.
+
+        Returns:
+            What waits for its handle.
+        """
         return self._call(self._resume, owner, "resume", options)
 
     def _call(

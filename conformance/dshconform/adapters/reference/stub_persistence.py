@@ -37,7 +37,21 @@ class StubPersistence:
         self._load, self._list, self._release = (_function(world, config, name) for name in ("load", "list", "release"))
 
     async def prepare(self, session_id: str, signal: CancelSignal) -> Preparation:
-        """Ask for a session, and make it."""
+        """Ask for a session, and make it.
+
+        Args:
+            session_id: Its id.
+            signal: Handed on to the suite.
+
+        Returns:
+            The session, with what lets go of it.
+
+        Raises:
+            DshError: It is live, or nothing is stored under the id.
+
+        Cancellation:
+            The suite's function goes on; nothing is made.
+        """
         sessions = self._root[SESSIONS]
         if sessions.get(session_id) is not None:
             raise DshError(f'cannot prepare session "{session_id}" while it is live')
@@ -54,7 +68,17 @@ class StubPersistence:
             self._release.call(_RELEASE, {"session": session_id})
 
     async def list(self, signal: CancelSignal) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002 - the suite is not told
-        """Ask which sessions are stored."""
+        """Ask which sessions are stored.
+
+        Args:
+            signal: Of no use: the suite is not told.
+
+        Returns:
+            For each stored session an object with its id.
+
+        Cancellation:
+            The suite's function goes on.
+        """
         stored: Any = () if self._list is None else await cast("Any", self._list.call(_LIST, {}))
         return [{"id": session_id} for session_id in stored]
 

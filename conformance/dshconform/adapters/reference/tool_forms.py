@@ -54,7 +54,11 @@ class ExecutionFields(Mapping[str, object]):
 
 
 def read_result(value: Any) -> object:  # noqa: ANN401 - raw
-    """A result that the suite wrote."""
+    """A result that the suite wrote.
+
+    Args:
+        value: As the suite wrote it; what is no result is answered as it is.
+    """
     match value:
         case {"isError": False, "value": canonical}:
             return ToolSuccess(
@@ -70,7 +74,11 @@ def read_result(value: Any) -> object:  # noqa: ANN401 - raw
 
 
 def read_pre_execute(value: Any) -> object:  # noqa: ANN401 - raw
-    """A decision about a call that is to start."""
+    """A decision about a call that is to start.
+
+    Args:
+        value: As the suite wrote it; what is no decision is answered as it is.
+    """
     match value:
         case {"kind": "allow"}:
             return Allow()
@@ -82,7 +90,11 @@ def read_pre_execute(value: Any) -> object:  # noqa: ANN401 - raw
 
 
 def read_post_execute(value: Any) -> object:  # noqa: ANN401 - raw
-    """A decision about a result."""
+    """A decision about a result.
+
+    Args:
+        value: As the suite wrote it; what is no decision is answered as it is.
+    """
     match value:
         case {"kind": "accept"}:
             given = {name: value[name] for name in ("content", "value") if name in value}
@@ -93,7 +105,11 @@ def read_post_execute(value: Any) -> object:  # noqa: ANN401 - raw
 
 
 def show(value: object) -> dict[str, object] | None:
-    """The members of a result or decision; none for everything else."""
+    """The members of a result or decision; none for everything else.
+
+    Args:
+        value: Something of the implementation.
+    """
     match value:
         case ToolSuccess() | ToolFailure():
             return _result_members(value)

@@ -117,7 +117,15 @@ def _register(world: World, args: Arguments) -> None:
 
 
 def execute(world: World, args: Arguments) -> Started:
-    """Call a tool."""
+    """Call a tool.
+
+    Args:
+        world: Has the registry that is asked.
+        args: The call, and the scope.
+
+    Returns:
+        What waits for its result.
+    """
     return Started(_registry(world, args).execute(_call(args), _scope(world, args)))
 
 

@@ -38,7 +38,14 @@ class SuiteApproval:
         self._function: Final = function
 
     def request(self, request: ApprovalRequest, /) -> Any:  # noqa: ANN401 - as the function answers
-        """Ask."""
+        """Ask.
+
+        Args:
+            request: What is to be approved.
+
+        Returns:
+            As the function answers.
+        """
         fields: dict[str, object] = {
             "toolName": request.tool_name,
             "callId": request.call_id,

@@ -43,7 +43,11 @@ class Scope(Protocol):
     """Where a value is read: what the names in it stand for."""
 
     def function(self, form: JsonMap) -> object:
-        """The function of the suite that `{"$fn": name, …}` describes."""
+        """The function of the suite that `{"$fn": name, …}` describes.
+
+        Args:
+            form: The notation, whole.
+        """
         ...
 
     def error(self, form: JsonMap) -> object:
@@ -51,11 +55,20 @@ class Scope(Protocol):
         ...
 
     def named(self, notation: str, name: str) -> object:
-        """What `$signal`, `$disposer`, `$kept` or `$token` names."""
+        """What `$signal`, `$disposer`, `$kept` or `$token` names.
+
+        Args:
+            notation: Which of them.
+            name: The suite's name for it.
+        """
         ...
 
     def field(self, path: str) -> object:
-        """A field of the call, the object itself."""
+        """A field of the call, the object itself.
+
+        Args:
+            path: Members and places, with dots between them.
+        """
         ...
 
     def next_answer(self, index: int) -> object:
@@ -76,6 +89,13 @@ class _Inside(NamedTuple):
 
 def decode(value: Json, scope: Scope) -> object:
     """Read a value: plain dicts, lists and scalars of its own, and what the notations in it stand for.
+
+    Args:
+        value: As the suite wrote it.
+        scope: What the notations stand for.
+
+    Returns:
+        The value.
 
     Raises:
         Fault: A notation is malformed or names nothing.
@@ -227,6 +247,9 @@ def encode(value: object, show: Show) -> Json:
     Args:
         value: Anything.
         show: Shows what has a form of its own.
+
+    Returns:
+        JSON, with notations for what JSON does not have.
     """
     return _encode(value, show, None)
 

@@ -47,7 +47,15 @@ class Flood(BaseException):
 
 @dataclass(slots=True)
 class Names:
-    """What the names of the suite stand for. A name used again means the newer thing."""
+    """What the names of the suite stand for. A name used again means the newer thing.
+
+    Args:
+        functions: The functions.
+        disposers: What ends registrations.
+        signals: The signals that the suite made.
+        kept: The values that it had kept.
+        prepared: The calls that it had prepared.
+    """
 
     functions: "dict[str, SuiteFunction]" = field(default_factory=dict)
     disposers: dict[str, Callable[[], object]] = field(default_factory=dict)
@@ -106,6 +114,7 @@ class World:
         """The context variables of everything that commands call."""
         self.context.run(CURRENT.set, self)
         self.names: Final = Names()
+        """What they stand for in this world."""
         self.gates: Final[dict[str, Gate]] = {}
         """The gates that wait, in order of opening."""
         self._faults: Final[list[str]] = []
@@ -121,6 +130,9 @@ class World:
 
     def run(self, step: Callable[[], T]) -> T:
         """Call a function inside the loop, then let everything run that can.
+
+        Args:
+            step: What the command does.
 
         Returns:
             What the function answered.
@@ -161,7 +173,12 @@ class World:
         return future
 
     def later(self, ticks: int, call: Callable[[], None]) -> None:
-        """Call a function a number of ticks from now, without suite input."""
+        """Call a function a number of ticks from now, without suite input.
+
+        Args:
+            ticks: How many; 0 for at once.
+            call: What is called.
+        """
         if ticks == 0:
             call()
             return
@@ -188,6 +205,9 @@ class World:
     def record(self, row: Row) -> None:
         """Add an observation, at its place in the order of happening.
 
+        Args:
+            row: As the protocol has it.
+
         Raises:
             Flood: There are too many; the reply will be a fault.
         """
@@ -203,7 +223,11 @@ class World:
         return rows
 
     def fault(self, fault: Fault) -> None:
-        """Note that the suite asked for what cannot be done, where no command can be answered with it."""
+        """Note that the suite asked for what cannot be done, where no command can be answered with it.
+
+        Args:
+            fault: What was asked for.
+        """
         self._faults.append(str(fault))
 
     def take_fault(self) -> str | None:
