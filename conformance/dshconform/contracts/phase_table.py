@@ -62,15 +62,15 @@ class Effect:
 
 
 IDLE: Final = Row("idle")
-"""The rows of an agent without an activity."""
+"""The row of an agent without an activity."""
 _MAINTENANCE: Final = Row("maintenance", aborted=False)
 _MAINTENANCE_ABORTED: Final = Row("maintenance", aborted=True)
 MAINTENANCE_ANY: Final = Row("maintenance")
-"""The rows of an agent in maintenance, aborted or not."""
+"""The row of an agent in maintenance, aborted or not."""
 RUNNING: Final = Row("running", aborted=False)
-"""The rows of an agent that runs a turn."""
+"""The row of an agent that runs a turn."""
 RUNNING_ABORTED: Final = Row("running", aborted=True)
-"""The rows of an agent whose turn is aborted."""
+"""The row of an agent whose turn is aborted."""
 
 CALLS: Final[Mapping[Row, Mapping[Call, Effect]]] = {
     IDLE: {

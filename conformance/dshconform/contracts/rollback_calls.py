@@ -207,7 +207,7 @@ class Calls(Transactions):
             args: Name the plugin.
 
         Returns:
-            Nothing.
+            Nothing that is looked at.
 
         Raises:
             Undecided: It is another plugin than that of the contract, or open already.
@@ -224,7 +224,7 @@ class Calls(Transactions):
             args: Name the plugin and the task.
 
         Returns:
-            Nothing: its task settles when all that it owned is gone.
+            Nothing that is looked at: its task settles when all that it owned is gone.
         """
         return self._close(text_in(args, "owner"), args)
 
@@ -235,7 +235,7 @@ class Calls(Transactions):
             args: Name the part and the task.
 
         Returns:
-            Nothing: its task settles when all lives are gone.
+            Nothing that is looked at: its task settles when all lives are gone.
         """
         self.unloaded = True
         return self._close(text_in(args, "part"), args)
@@ -269,7 +269,7 @@ class Calls(Transactions):
             args: Name the part and the task.
 
         Returns:
-            Nothing: its task settles behind everything else.
+            Nothing that is looked at: its task settles behind everything else.
 
         Raises:
             Undecided: It is another part than the loop, or there already.
@@ -288,7 +288,7 @@ class Calls(Transactions):
             args: The name.
 
         Returns:
-            Nothing.
+            Nothing that is looked at.
 
         Raises:
             Undecided: The name is none of the contract's, or a life has its signal.
@@ -306,7 +306,7 @@ class Calls(Transactions):
             args: The name and the reason.
 
         Returns:
-            Nothing.
+            Nothing that is looked at.
 
         Raises:
             Undecided: It is aborted already, or there is none of that name.
@@ -335,7 +335,7 @@ class Calls(Transactions):
             args: The listener, whose name begins with the handle of the life.
 
         Returns:
-            Nothing, or the error of a scope that is gone.
+            Nothing that is looked at, or the error of a scope that is gone.
 
         Raises:
             Undecided: It goes through a scope that is being unwound.
@@ -366,7 +366,7 @@ class Calls(Transactions):
             args: The scope and the cleanup.
 
         Returns:
-            Nothing.
+            Nothing that is looked at.
 
         Raises:
             Undecided: The agent has a cleanup already, or its scope may take none.
@@ -382,7 +382,7 @@ class Calls(Transactions):
         """Somebody registers what is shaped like an agent.
 
         Returns:
-            Nothing.
+            Nothing that is looked at.
 
         Raises:
             Undecided: Its id is taken.
@@ -399,7 +399,7 @@ class Calls(Transactions):
             args: Name the registration.
 
         Returns:
-            Nothing.
+            Nothing that is looked at.
 
         Raises:
             Undecided: It is not registered.
@@ -428,7 +428,7 @@ class Calls(Transactions):
             args: Its handle, and what it is resumed with.
 
         Returns:
-            Nothing, or the error of a call that throws.
+            Nothing that is looked at, or the error of a call that throws.
         """
         self._new(text_in(args, "handle"))
         return self.begin("resume", args, self._caller)
@@ -440,7 +440,7 @@ class Calls(Transactions):
             args: Its handle, and the task.
 
         Returns:
-            Nothing: its task settles when nothing of the agent is left.
+            Nothing that is looked at: its task settles when nothing of the agent is left.
 
         Raises:
             Undecided: Nobody has been given the handle.
@@ -495,7 +495,7 @@ class Calls(Transactions):
             args: The agent.
 
         Returns:
-            Nothing.
+            Nothing that is looked at.
         """
         self.cancel_turn(self._acted_on(args))
         return {}
@@ -507,7 +507,7 @@ class Calls(Transactions):
             args: The agent, the task and its function.
 
         Returns:
-            Nothing: its task settles when the function is answered.
+            Nothing that is looked at: its task settles when the function is answered.
 
         Raises:
             CommandError: The function is not named after its agent.

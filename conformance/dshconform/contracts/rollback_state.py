@@ -12,7 +12,7 @@ from dshconform.contracts.rollback_commands import id_of
 from dshconform.protocol.json_value import Json, JsonMap
 
 OUTLIVES_ITS_OWNER: Final = "creation-outlives-its-owner"
-"""A variant: a creation goes on when its owner closes."""
+"""A variant: an agent whose owner closes while it is announced is handed out first."""
 DRIVES_WHILE_ANNOUNCED: Final = "driver-starts-while-announcing"
 """A variant: a driver starts while its agent is being announced."""
 UNWINDS_FIRST: Final = "loop-unwinds-scopes-first"

@@ -185,7 +185,7 @@ def called(index: int, call: str | Asked) -> JsonMap:
 
     Args:
         index: The place of the block in the message.
-        call: What is asked for; an id alone asks for the tool of the contract.
+        call: What is asked for: an id and a tool, or arguments too, with colons between them.
     """
     return chunk({"type": "block-end", "index": index, "block": _asked(call).block})
 

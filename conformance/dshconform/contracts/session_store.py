@@ -61,7 +61,7 @@ class Flush:
 
     task: str
     waiting: dict[str, int] = field(default_factory=dict)
-    """By the name of each listener that waits, the place of its failure among those of all."""
+    """By the name of each listener that waits, its place among those that were asked."""
     failures: dict[int, Json] = field(default_factory=dict)
 
 

@@ -39,14 +39,14 @@ class ErrorForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     type: str
     message: str
-    """The text, as the implementation words it; no check reads it."""
+    """The text, as the implementation words it."""
     code: Json
     cause: Json | UnsetType = UNSET
-    """The error that it was made from, in the same form."""
+    """What it was made from: an error in the same form, or `{"value": …}`."""
     failure: Json | UnsetType = UNSET
     """What an LlmError knows of the provider's failure."""
     violations: list[Json] | UnsetType = UNSET
-    """What did not fit, where arguments were refused."""
+    """What did not fit, each in words, where arguments or values were refused."""
     members: list[Json] | UnsetType = UNSET
     """The errors that an aggregate holds, in the same form."""
     is_: str | UnsetType = msgspec.field(default=UNSET, name="is")

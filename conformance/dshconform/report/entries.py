@@ -50,7 +50,7 @@ class ClauseEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """What is known of it, a `Status`."""
     held: int
     checks: list[str]
-    """The checks that evaluated it, or that failed it where it failed."""
+    """The checks that cite it."""
     reason: str | None = None
     """Why nothing is known of it, where that is so."""
 
@@ -319,7 +319,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failures: list[FailureEntry]
     """The smallest example of each difference that no ledger lists."""
     deviations: list[JsonMap]
-    """The known differences that decide the verdict, as the ledger has them."""
+    """The known differences that were met, as the ledger has them."""
     stale_deviations: list[JsonMap]
     """The known differences that were not met, though their check came to its end."""
     ledger: list[LedgerEntry]

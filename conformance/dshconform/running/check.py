@@ -52,7 +52,7 @@ class Outcome:
         held: How often each clause was evaluated and held.
         failures: What differed and is no listed deviation.
         not_run: Clauses that the check cites and could not evaluate, with the reason.
-        stopped: Whether an example ended at a deviation listed with `after: stop`.
+        stopped: How many examples ended at a deviation listed with `after: stop`.
         examples: Worlds opened.
         commands: Commands sent.
         cells: For a table, what each of its worlds said: `held`, `failed` or `stopped`.

@@ -62,7 +62,7 @@ class ClauseResult:
     status: Status
     """What is known of it."""
     checks: tuple[str, ...]
-    """The checks that evaluated it, or that failed it where it failed."""
+    """The checks that cite it, and the invariants that do."""
     reason: str | None = None
     """Why nothing is known of it, where that is so."""
     excused: bool = False
@@ -78,7 +78,7 @@ class Judgement:
     verdict: Verdict
     """What follows from them."""
     deviations: tuple[Deviation, ...]
-    """The known differences that were met and count."""
+    """The known differences that were met."""
     stale: tuple[Deviation, ...]
     """Those that were not met, though their check came to its end."""
     checks: int

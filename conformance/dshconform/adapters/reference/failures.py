@@ -133,7 +133,7 @@ def show_error(
         path: The errors that this one is shown inside of; one met again is not shown again.
 
     Returns:
-        The form: `{"value"}` for what is no error, else its members.
+        Its members: `type`, `message` and `code` always, the others where the error has them.
     """
     path = (*path, error)
 
