@@ -68,6 +68,10 @@ class Session(Teller):
 
         Returns:
             The run, its judgement included.
+
+        Raises:
+            click.UsageError: The file of the ledger cannot be used.
+            KeyboardInterrupt: The user did not wait for the greeting.
         """
         ledger = self.ledger()
         gc.freeze()  # what is loaded by now stays: no collection has to walk the checks and the specification

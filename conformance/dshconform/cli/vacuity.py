@@ -36,6 +36,9 @@ def judge_vacuous(name: str, *, seed: int = 1) -> RunResult:
 
     Returns:
         The run with its judgement.
+
+    Raises:
+        AdapterFault: The adapter did not greet as it should.
     """
     gc.freeze()
     checks = all_checks()

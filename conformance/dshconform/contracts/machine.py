@@ -207,6 +207,9 @@ class MachineCheck:
 
         Returns:
             The example; its difference is there if it shows one.
+
+        Raises:
+            AdapterFault: The adapter broke the protocol.
         """
         example = Example(self.model(context.ledger), context.link, context.ledger)
         self.perform(example, context, index, prologue)

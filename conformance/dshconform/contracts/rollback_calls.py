@@ -189,6 +189,9 @@ class Calls(Transactions):
         Args:
             args: The handle whose session it is.
             clauses: Answer for what is seen.
+
+        Raises:
+            Undecided: There is none of that handle.
         """
         life = self.life({"agent": text_in(args, "session")})
         stored: Clauses = ("LIFE-RES-02",) if life.form == "resume" else ()
@@ -511,6 +514,7 @@ class Calls(Transactions):
 
         Raises:
             CommandError: The function is not named after its agent.
+            Undecided: There is no such agent, or it is busy, or something is pending.
         """
         life = self.life(args)
         part, _script = script_of(args.get("fn"))
@@ -611,6 +615,9 @@ class Calls(Transactions):
 
         Args:
             args: The gate of the model's call.
+
+        Raises:
+            Undecided: There is no such agent, no model of it is waiting, or another turn would follow.
         """
         gate = args.get("gate")
         self.end_stream(self.life(gate if isinstance(gate, Mapping) else {}))

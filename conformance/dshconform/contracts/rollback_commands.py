@@ -475,6 +475,9 @@ def owner_in(args: JsonMap) -> str:
 
     Args:
         args: The arguments of the command.
+
+    Raises:
+        CommandError: It is none of the three.
     """
     place = args.get("in", "root")
     return text_in(place, "agent") if isinstance(place, Mapping) else str(place)
@@ -537,6 +540,9 @@ def message_id(args: JsonMap) -> str:
 
     Args:
         args: The arguments of a delivery.
+
+    Raises:
+        CommandError: There is no message.
     """
     return str(message_of(args)["id"])
 

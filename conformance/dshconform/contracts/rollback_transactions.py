@@ -82,6 +82,7 @@ class Transactions(Turns):
 
         Raises:
             CommandError: Id and task are not named after the handle, or there is no setup.
+            Undecided: No clause says how it goes on.
         """
         handle, setup, signal, meta = text_in(args, "handle"), args.get("setup"), args.get("signal"), args.get("meta")
         identity = id_of(handle)

@@ -176,6 +176,9 @@ class Turns(Teardowns):
         Args:
             life: The one that may run.
             clauses: Demand it.
+
+        Raises:
+            Undecided: An agent that is gone may run with the same id.
         """
         latched, life.latched = life.latched, False
         if latched and life.pending:

@@ -193,6 +193,9 @@ def entered(args: JsonMap) -> list[JsonMap] | None:
 
     Args:
         args: The arguments of `gate.resolve`.
+
+    Raises:
+        CommandError: What it lists are no messages.
     """
     value = args.get("value")
     if not isinstance(value, Mapping) or value.get("kind") != "enter" or "messages" not in value:

@@ -259,6 +259,9 @@ def scripted(op: str, args: JsonMap) -> Sequence[JsonMap]:
     Args:
         op: The operation.
         args: Its arguments.
+
+    Raises:
+        CommandError: The command is none of this contract.
     """
     if op == "listen":
         return read_listener(args).commands

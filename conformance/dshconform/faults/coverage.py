@@ -92,6 +92,13 @@ def load_exceptions(clauses: Mapping[str, Clause], faults: Sequence[Fault]) -> t
     Args:
         clauses: The specification's clauses, by id.
         faults: All faults, of which none may violate an excepted clause.
+
+    Returns:
+        The exceptions.
+
+    Raises:
+        YamlError: It is no YAML.
+        ExceptionsError: It is no list of exceptions, or has one that should not be there.
     """
     text = (resources.files("dshconform.faults") / _FILE).read_text(encoding="utf-8")
     return read_exceptions(text, clauses, faults)

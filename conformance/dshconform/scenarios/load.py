@@ -86,7 +86,11 @@ class Scenario:
 
 
 def bundled() -> list[Scenario]:
-    """All scenarios of the suite, in order of their file names."""
+    """All scenarios of the suite, in order of their file names.
+
+    Raises:
+        ScenarioError: A file of the suite is no scenario.
+    """
     folder = resources.files("dshconform.scenarios") / "files"
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".yaml")), key=lambda file: file.name)
     return [read_scenario(file.read_text(encoding="utf-8"), file.name) for file in files]

@@ -107,6 +107,12 @@ def read_rows(written: Iterable[JsonMap]) -> tuple[ExpectedRow, ...]:
 
     Args:
         written: The rows as a scenario has them.
+
+    Returns:
+        The rows in full.
+
+    Raises:
+        PatternError: One names no kind of row.
     """
     return tuple(read_row(row) for row in written)
 

@@ -90,6 +90,9 @@ async def wait(call: "Call", action: JsonMap, place: Place, following: Next | No
     Returns:
         How it fails the call, if it does.
 
+    Raises:
+        Fault: The action makes no sense here.
+
     Cancellation:
         What it waits for goes on; nobody waits for it any more.
     """
@@ -171,6 +174,9 @@ def answer(call: "Call", said: JsonMap, scope: Scope) -> Answer:
         call: The call that is answered.
         said: The action, or the arguments of the suite's command.
         scope: What the notations in it stand for.
+
+    Raises:
+        Fault: A notation in the value is malformed or names nothing.
     """
     return Answer(call.kind.answer(decode(said["value"], scope), call) if "value" in said else None)
 

@@ -121,6 +121,12 @@ class Arguments:
         Args:
             name: The argument, which was given.
             scope: What the notations in it stand for, where that is not said by the place of the command.
+
+        Returns:
+            The value, with what its notations stand for.
+
+        Raises:
+            Fault: A notation in it is malformed or names nothing.
         """
         return decode(self.values[name], self.scope if scope is None else scope)
 

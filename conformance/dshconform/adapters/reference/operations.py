@@ -102,6 +102,9 @@ def options_of(composition: Composition, name: str, args: Arguments) -> dict[str
         composition: Where the names in them stand for something.
         name: What the suite will call the agent.
         args: The arguments of the command.
+
+    Raises:
+        Fault: The setup is no function of the suite.
     """
     given: dict[str, Any] = {option: args.raw(option) for option in ("meta", "seed", "signal") if option in args}
     if "options" in args:

@@ -43,6 +43,9 @@ class SuiteScope:
 
         Args:
             form: As `{"$error": …}` has it.
+
+        Raises:
+            Fault: The form is malformed, or a notation in it names nothing.
         """
         error = make_error(form, lambda value: decode(value, self))
         name = form.get("as")
@@ -108,6 +111,9 @@ class SuiteScope:
 
         Args:
             script: Its items.
+
+        Raises:
+            Fault: The script is malformed, or there is no call.
         """
         call = self._call("$stream")
         return SuiteStream(call, read_script(script, "$stream"), self._place)
