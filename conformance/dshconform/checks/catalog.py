@@ -68,7 +68,7 @@ class UnknownName(LookupError):
 
     Args:
         what: The kind of thing: `contract`, `check`.
-        name: The name.
+        name: As the command line has it.
         known: The names that exist.
     """
 

@@ -258,7 +258,7 @@ def must_be_writable(folder: Path, option: str) -> None:
     """Refuse a folder in which nothing can be written; one that does not exist yet is judged by what it stands in.
 
     Args:
-        folder: The folder.
+        folder: It need not be there yet.
         option: The option that named it, for the error.
 
     Raises:

@@ -75,7 +75,7 @@ def insertion(
     Args:
         target: The list.
         start: Where the messages go.
-        messages: The messages.
+        messages: What is inserted, in order.
         row: Answer for the splice being there.
         place: Answer for `start`.
         filed: Answer for `target`.
@@ -283,8 +283,8 @@ def assistant_message(
     """`assistant/message`.
 
     Args:
-        turn: The turn.
-        step: The step.
+        turn: The number of the turn.
+        step: The number of the step in it.
         message: A pattern for the message.
         cites: The names to which the chunks' seqs are bound.
         interrupted: Whether an abort cut the stream.

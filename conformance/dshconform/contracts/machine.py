@@ -182,7 +182,7 @@ class MachineCheck:
 
         Args:
             example: The example that shows it.
-            difference: The difference.
+            difference: What the last step of the example showed.
             context: Link and ledger.
             failures: Those so far.
             index: The example's number.

@@ -49,7 +49,7 @@ _GUARDS: Final = {"added guard": ("PIPE-GUARD-04",), "second guard": ("PIPE-GUAR
 
 
 class Call(Functions):
-    """One call.
+    """One call of a tool, from its registration to its result.
 
     Args:
         around: What calls share.

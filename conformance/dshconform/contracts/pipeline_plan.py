@@ -361,7 +361,7 @@ class Plan:
     Args:
         call: Its id, which is the name of its tool as well.
         stages: The acts of each function; a stage without one has none, and without `body` there is no such tool.
-        arguments: Its arguments.
+        arguments: What the model passes.
         scoped: Whether it is a call of the agent.
         aborted: Whether its signal has fired before.
     """

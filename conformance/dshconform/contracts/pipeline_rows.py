@@ -28,7 +28,7 @@ class Request:
     Args:
         call: Its id.
         tool: The name of its tool.
-        arguments: Its arguments.
+        arguments: What the model passes.
         scoped: Whether it is a call of the agent.
         parent: The call that makes it, if one is named.
         attempt: Which call of that name it is: the tokens differ.

@@ -175,7 +175,7 @@ def provider(part: str, answers: Json, *commands: JsonMap, fails: bool = False) 
 
     Args:
         part: The name of the function.
-        answers: What it answers.
+        answers: The same each time.
         *commands: What it runs before, the first time.
         fails: Whether it fails the first time.
     """
@@ -334,7 +334,7 @@ class Contribution:
 
     Args:
         part: Names it for `undo`.
-        kind: Its kind.
+        kind: What is contributed.
         scope: Whose it is.
         name: Its name; empty for tools and suppressors.
         order: Its order; 0 for variables, tools and suppressors.

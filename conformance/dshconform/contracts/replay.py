@@ -59,7 +59,7 @@ class Example:
         """Perform a legal command; false when it shows a difference.
 
         Args:
-            command: The command.
+            command: As a scenario writes it.
             probes: Whether its probes are performed too.
 
         Returns:

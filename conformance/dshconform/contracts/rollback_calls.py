@@ -83,7 +83,7 @@ class Calls(Transactions):
 
         Args:
             fn: The function.
-            kind: Its kind.
+            kind: What it stands for, as the protocol calls it.
             clauses: Answer for its being called now.
             looks: Answer for what it sees, where they are others.
 
@@ -425,7 +425,7 @@ class Calls(Transactions):
         return self.begin("create", args, self._caller)
 
     def resume(self, args: JsonMap, _: Clauses) -> Outcome:
-        """Resume one.
+        """Resume a stored agent.
 
         Args:
             args: Its handle, and what it is resumed with.

@@ -88,11 +88,14 @@ def _action(op: str, **args: Json) -> JsonMap:
 
 
 def command(op: str, **args: Json) -> JsonMap:
-    """A command.
+    """Write a command of no special kind.
 
     Args:
         op: The operation.
         **args: Its arguments.
+
+    Returns:
+        The command.
     """
     return {"do": op, "args": args}
 

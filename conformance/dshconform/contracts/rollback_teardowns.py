@@ -51,7 +51,7 @@ class Teardowns:
 
         Args:
             fn: The function.
-            kind: Its kind.
+            kind: What it stands for, as the protocol calls it.
             clauses: Answer for its being called now.
             looks: Answer for what it sees, where they are others.
 

@@ -40,7 +40,7 @@ def judge(session: AbstractSession, kind: str, data: Json, intent: JsonMap) -> R
     Args:
         session: What it would be appended to.
         kind: The type of the event.
-        data: Its data.
+        data: What the event would carry.
         intent: What the append says of the surface and of its sources.
 
     Returns:

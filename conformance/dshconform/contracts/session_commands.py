@@ -238,7 +238,7 @@ def append(name: Json, kind: str, data: Json, **intent: Json) -> JsonMap:
     Args:
         name: What the suite calls the session.
         kind: The type of the event.
-        data: Its data.
+        data: What the event carries, JSON or not.
         **intent: What it says of the surface (`surface`) and of its sources (`cites`).
 
     Returns:

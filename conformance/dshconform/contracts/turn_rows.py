@@ -94,7 +94,7 @@ def agent_error(turn: int, step: int, error: JsonMap, clauses: Clauses) -> Expec
     """`agent/error`, with the original value.
 
     Args:
-        turn: The turn.
+        turn: The number of the turn.
         step: The turn's last opened step.
         error: A pattern for the value.
         clauses: Answer for the failure, and for its being this one.

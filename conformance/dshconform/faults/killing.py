@@ -35,7 +35,7 @@ class Trial:
     """What the checks said of one fault.
 
     Args:
-        fault: The fault.
+        fault: What was planted.
         killed_by: The first check that blamed the violated clause before any other; none if the fault survives.
         collateral: The other clauses that were blamed first, each once, in the order in which they were met.
     """
@@ -53,7 +53,7 @@ def try_fault(fault: Fault, checks: Sequence[Check], open_link: Callable[[], Lin
     the machines that cite it.
 
     Args:
-        fault: The fault.
+        fault: What is planted.
         checks: All checks.
         open_link: Opens the reference anew. What a fault leaves behind in a link concerns no other check.
 

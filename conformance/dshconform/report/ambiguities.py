@@ -19,7 +19,7 @@ def ambiguity_lines(
     """Write an ambiguity as lines of at most 80 columns, but for words that are longer and the lines that replay it.
 
     Args:
-        ambiguity: The ambiguity.
+        ambiguity: What the two do differently, and no clause decides.
         names: What the two implementations are called.
         clauses: The specification's clauses, by id.
         replays: The command lines that replay it.
@@ -75,7 +75,7 @@ def report(
     """Write a comparison as JSON. The same comparison gives the same report, `footer.seconds` aside.
 
     Args:
-        comparison: The comparison.
+        comparison: What was compared, and what was found.
         hellos: What the two declared of themselves.
         names: What they are called.
         replays: The file with the example of a place, by place.

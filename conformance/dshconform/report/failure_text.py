@@ -24,7 +24,7 @@ def failure_lines(failure: Failure, clauses: Mapping[str, Clause], replay: str |
     """Write a failure as lines of at most 80 columns, but for a word that is longer and the line that replays it.
 
     Args:
-        failure: The failure.
+        failure: The smallest example of a difference.
         clauses: The specification's clauses, by id.
         replay: The command line that replays it.
     """
@@ -56,7 +56,7 @@ def steps_lines(steps: Sequence[Step], found_after: int) -> Iterator[str]:
     """Write the commands that lead to something, those aside that make the world.
 
     Args:
-        steps: The steps.
+        steps: In order; the last one shows the difference.
         found_after: Commands of the example before it was minimised.
     """
     shown = [step for step in steps if step.op not in _OPENING]
@@ -122,7 +122,7 @@ def side_by_side(rows: Alignment, heads: tuple[str, str] = ("expected", "observe
     Rows far from it are left out, with their number.
 
     Args:
-        rows: The rows.
+        rows: Pairs of lines, with the place of the first that differs.
         heads: What stands above them.
     """
     column = (WIDTH - 6) // 2

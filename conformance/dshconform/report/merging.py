@@ -165,7 +165,7 @@ def join(check: Check, said: Sequence[Outcome], *, parts: int, shard: Shard = WH
     """Join what the parts of a run have said of one check.
 
     Args:
-        check: The check.
+        check: What the parts have shared, if it can be divided.
         said: What those said that began it, at least one.
         parts: How many parts there are.
         shard: What was divided.

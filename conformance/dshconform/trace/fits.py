@@ -22,7 +22,7 @@ def fits(pattern: Json, value: Json, bound: dict[str, Json], held: list[Json]) -
 
     Args:
         pattern: The pattern; of a malformed one nothing is said (false).
-        value: The value.
+        value: What is there.
         bound: The names bound so far; new ones are added, and stay when the answer is false.
         held: Gets the clauses of every annotation that held.
     """

@@ -23,7 +23,7 @@ def waits(call: "Call", action: JsonMap) -> bool:
 
     Args:
         call: Whose action it is.
-        action: The action.
+        action: As the script has it, its form checked.
     """
     match action.get("do"):
         case "gate":
@@ -43,7 +43,7 @@ def step(call: "Call", action: JsonMap, place: Place) -> Ending | None:
 
     Args:
         call: Whose action it is.
-        action: The action.
+        action: As the script has it, its form checked.
         place: Where it stands.
 
     Returns:
@@ -83,7 +83,7 @@ async def wait(call: "Call", action: JsonMap, place: Place, following: Next | No
 
     Args:
         call: Whose action it is.
-        action: The action.
+        action: As the script has it, its form checked.
         place: Where it stands.
         following: The `next` that it has called already, if it has.
 

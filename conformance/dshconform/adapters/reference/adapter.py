@@ -45,7 +45,7 @@ class ReferenceAdapter:
         """Execute one command, let everything run that can, and tell what happened.
 
         Args:
-            command: The command.
+            command: As the link has read it.
 
         Returns:
             The reply to it.

@@ -46,7 +46,7 @@ class Gate:
 
     Attributes:
         id: The adapter's name of it.
-        call: The call.
+        call: Ends with what the suite answers.
         context: The context variables of the call.
         stream: The stream that the suite fills, where the call is one.
     """
@@ -61,7 +61,7 @@ class Call:
     """One call of a function.
 
     Args:
-        function: The function.
+        function: Its script is followed, and it counts the call.
         kind: What it stands for.
         fields: The fields of the kind.
         agent: The agent that stands beside them.

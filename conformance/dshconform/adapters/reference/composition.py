@@ -60,7 +60,7 @@ class Composition:
         """Note that an agent is being created, and what it will be called.
 
         Args:
-            agent_id: Its id.
+            agent_id: The id that the agent will have.
             name: What the suite will call it.
         """
         self._expected.setdefault(agent_id, []).append(name)
@@ -69,7 +69,7 @@ class Composition:
         """Note that its creation has ended.
 
         Args:
-            agent_id: Its id.
+            agent_id: The id that the agent has, or would have had.
             name: What the suite called it.
         """
         self._expected[agent_id].remove(name)
@@ -96,7 +96,7 @@ class Composition:
 
         Args:
             name: What the suite calls it.
-            handle: The handle.
+            handle: As its creation answered it.
 
         Returns:
             The agent.
@@ -115,9 +115,9 @@ class Composition:
         """Make an agent at once, which is named as soon as it appears.
 
         Args:
-            agent_id: Its id.
+            agent_id: The id that the agent will have.
             name: What the suite will call it.
-            make: Makes it.
+            make: The synchronous creation.
 
         Returns:
             What a result calls it.
@@ -135,9 +135,9 @@ class Composition:
         """Wait for an agent that is being made, which is named as soon as it appears.
 
         Args:
-            agent_id: Its id.
+            agent_id: The id that the agent will have.
             name: What the suite will call it.
-            making: Makes it.
+            making: Its creation, or its resuming.
 
         Returns:
             The agent.

@@ -127,7 +127,7 @@ def show_error(
     """Show an error in the one form that errors have everywhere.
 
     Args:
-        error: The error.
+        error: Whatever was raised.
         encode: Shows any other value.
         name_of: The suite's name of an error that the suite made.
         path: The errors that this one is shown inside of; one met again is not shown again.

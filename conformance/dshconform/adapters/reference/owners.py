@@ -98,7 +98,7 @@ class Owners:
     """The owners, scopes, keys, receivers and services that the suite has named in one world.
 
     Args:
-        world: The world.
+        world: Records their rows, and keeps their disposers.
         root: Its root context, known as `root`.
     """
 
@@ -176,7 +176,7 @@ class Owners:
         Args:
             name: What the suite calls it.
             context: The one that it is made in.
-            key: Its key.
+            key: An object, by whose identity the scope is found.
             parent: The key above it; none for the root.
         """
         scope = create_scope(context, key, parent=parent, name=name)

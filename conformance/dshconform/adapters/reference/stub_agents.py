@@ -103,7 +103,7 @@ class StubAgent(Agent):
         self._no_agent()
 
     async def when_idle(self) -> None:
-        """It is idle.
+        """Return at once: a stub is always idle.
 
         Cancellation:
             There is nothing to wait for.
@@ -125,7 +125,7 @@ class StubAgent(Agent):
 
 
 class StubHandle:
-    """The handle of a stub.
+    """What disposes of a stub, which is nothing.
 
     Args:
         agent: The stub.
@@ -152,7 +152,7 @@ _FACTORY: Final = Kind("factory", awaited=True, answer=_handle)
 
 
 class SuiteFactory:
-    """A factory of the suite.
+    """Creates and resumes agents by functions of the suite.
 
     Args:
         world: Where it is called.

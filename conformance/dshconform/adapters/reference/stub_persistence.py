@@ -40,7 +40,7 @@ class StubPersistence:
         """Ask for a session, and make it.
 
         Args:
-            session_id: Its id.
+            session_id: The one that is stored; it must not be live.
             signal: Handed on to the suite.
 
         Returns:

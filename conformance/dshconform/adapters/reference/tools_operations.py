@@ -31,7 +31,7 @@ class SuiteApproval:
     """An approval service that asks a function of the suite.
 
     Args:
-        function: The function.
+        function: Is called with each request, and answers it.
     """
 
     def __init__(self, function: SuiteFunction) -> None:

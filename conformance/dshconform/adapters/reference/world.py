@@ -50,7 +50,7 @@ class Names:
     """What the names of the suite stand for. A name used again means the newer thing.
 
     Args:
-        functions: The functions.
+        functions: Those that `$fn` calls by name alone.
         disposers: What ends registrations.
         signals: The signals that the suite made.
         kept: The values that it had kept.
