@@ -2,9 +2,12 @@
 
     scripts/campaign                what is missing of 20,000 examples of each named machine, on both implementations
 
-A chunk is a run of one machine with its own seed, prologues included. When it is done, a line of JSON is added to
-`results.jsonl` in the work folder; a later call leaves out what stands there for the same revision of the checkout. A
-counterexample is saved beside it, for `dshconform replay`.
+A chunk is a run of one machine with its own seed. The prologues are the same for every seed, so the first seed alone
+has them, and they do not count among the examples. When a chunk is done, a line of JSON is added to `results.jsonl` in
+the work folder; a later call leaves out what stands there for the same revision of the checkout. A counterexample is
+saved beside it, for `dshconform replay`.
+
+    scripts/campaign --contract prompt --examples 400 --chunk 20      twenty seeds, each with twenty examples
 """
 
 import argparse
@@ -14,6 +17,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +34,8 @@ from dshconform.yaml_text import write_yaml
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 NAMED: Final = ("inbox", "cancellation", "wake latch", "rollback")
+FIRST_SEED: Final = 1
+"""The seed whose chunk has the prologues."""
 IMPLEMENTED: Final = ("reference", "dsh-node")
 
 
@@ -42,7 +48,8 @@ class Chunk:
         implementation: Its name.
         contract: The machine's contract.
         seed: The seed.
-        examples: Worlds opened, prologues included.
+        examples: Worlds opened behind the prologues.
+        prologues: Those that were run before.
         commands: Commands sent.
         stopped: Examples that ended at a deviation listed with `after: stop`.
         deviations: The listed deviations that were met.
@@ -56,6 +63,7 @@ class Chunk:
     contract: str
     seed: int
     examples: int
+    prologues: int
     commands: int
     stopped: int
     deviations: Sequence[str]
@@ -72,7 +80,7 @@ class Campaign:
         implementation: Its name.
         contract: The machine's contract.
         seeds: One for each chunk.
-        examples: Worlds of each.
+        examples: Worlds of each, behind the prologues.
         known: The implementation's ledger.
         work: Where results go.
     """
@@ -95,14 +103,23 @@ class Campaign:
             raise ValueError(f"{self.implementation} does not offer what the machine {self.contract!r} needs")
         seed, ledger, began = self.seeds[number], Ledger(self.known), time.monotonic()
         outcome = Outcome(check=check.name)
-        context = RunContext(link=link, ledger=ledger, seed=seed, examples=self.examples, progress=lambda _: None)
+        prologues = check.worlds(0)
+        context = RunContext(
+            link=link,
+            ledger=ledger,
+            seed=seed,
+            examples=prologues + self.examples,
+            progress=lambda _: None,
+            first=0 if seed == FIRST_SEED else prologues,
+        )
         check.run(context, outcome)
         chunk = Chunk(
             revision=self.revision,
             implementation=self.implementation,
             contract=self.contract,
             seed=seed,
-            examples=outcome.examples,
+            examples=outcome.examples - outcome.prologues,
+            prologues=outcome.prologues,
             commands=outcome.commands,
             stopped=outcome.stopped,
             deviations=[entry.title for entries in ledger.deviating().values() for entry in entries],
@@ -145,10 +162,10 @@ def revision_of(root: Path) -> str:
 
 
 def missing_seeds(done: Sequence[Chunk], examples: int, chunk: int) -> list[int]:
-    """The seeds, from 1 on, of the chunks that are still needed for so many examples."""
+    """The seeds, from the first on, of the chunks that are still needed for so many examples."""
     have = sum(one.examples for one in done)
     taken = {one.seed for one in done}
-    free = (seed for seed in range(1, examples + len(taken) + 1) if seed not in taken)
+    free = (seed for seed in count(FIRST_SEED) if seed not in taken)
     return [next(free) for _ in range(max(0, -(-(examples - have) // chunk)))]
 
 

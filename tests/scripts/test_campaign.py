@@ -13,6 +13,7 @@ from dshconform.contracts.inbox import InboxModel
 from dshconform.contracts.machine import MachineCheck
 from dshconform.links.in_process import InProcessLink
 from dshconform.links.link import Link
+from dshconform.protocol.json_value import JsonMap
 
 DONE = campaign.Chunk(
     revision="r1",
@@ -20,6 +21,7 @@ DONE = campaign.Chunk(
     contract="inbox",
     seed=1,
     examples=500,
+    prologues=200,
     commands=9_000,
     stopped=0,
     deviations=["LOG-EVT-03 at log turn/end"],
@@ -45,22 +47,26 @@ def test_results_of_another_revision_and_half_a_line_are_not_read(tmp_path: Path
     assert campaign.read_results(tmp_path / "nowhere", "r1") == []
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The inbox machine without most of its prologues."""
-    check = MachineCheck(InboxModel, commands=4, every_prologue=False)
+    """The inbox machine with two prologues."""
+
+    class Short(InboxModel):
+        def prologues(self) -> list[list[JsonMap]]:
+            return super().prologues()[:2]
+
+    check = MachineCheck(Short, commands=4)
     monkeypatch.setattr(campaign, "all_checks", lambda: (check,))
 
 
-def chunk_of(link: Link, work: Path) -> campaign.Chunk:
-    plan = campaign.Campaign("r1", "fake", "inbox", [7], 3, (), work)
+def chunk_of(link: Link, work: Path, seed: int = 7) -> campaign.Chunk:
+    plan = campaign.Campaign("r1", "fake", "inbox", [seed], 3, (), work)
     with suppress_type_checks():  # hundreds of commands
         chunk, ends = plan.perform(0, link)
     assert not ends
     return chunk
 
 
-@pytest.mark.usefixtures("short")
 def test_a_chunk_is_written_down_when_it_is_done(tmp_path: Path) -> None:
     """With its counts, and none of it failed."""
     chunk = chunk_of(InProcessLink(FakeAdapter()), tmp_path)
@@ -69,7 +75,13 @@ def test_a_chunk_is_written_down_when_it_is_done(tmp_path: Path) -> None:
     assert campaign.read_results(tmp_path, "r1") == [chunk]
 
 
-@pytest.mark.usefixtures("short")
+def test_the_first_seed_alone_has_the_prologues(tmp_path: Path) -> None:
+    """They do not depend on the seed, and are not counted."""
+    first, other = (chunk_of(InProcessLink(FakeAdapter()), tmp_path, seed) for seed in (1, 7))
+    assert (first.prologues, first.examples) == (2, 3)
+    assert (other.prologues, other.examples) == (0, 3)
+
+
 def test_a_counterexample_is_saved_beside_the_results(tmp_path: Path) -> None:
     """The clauses that are blamed, and a file that exists."""
     chunk = chunk_of(InProcessLink(FakeAdapter("prompt first")), tmp_path)

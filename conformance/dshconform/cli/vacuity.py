@@ -27,12 +27,13 @@ class _Silent:
         """It is done."""
 
 
-def judge_vacuous(name: str, *, seed: int = 1) -> RunResult:
+def judge_vacuous(name: str, *, seed: int = 1, examples: int = 120) -> RunResult:
     """Run all checks on one of the adapters that have no implementation.
 
     Args:
         name: As the command line has it.
         seed: Every choice of a machine follows from it.
+        examples: Worlds that each machine opens; by default as in a run.
 
     Returns:
         The run with its judgement.
@@ -49,7 +50,7 @@ def judge_vacuous(name: str, *, seed: int = 1) -> RunResult:
         selected=checks,
         ledger=Ledger(),
         seed=seed,
-        examples=1,
+        examples=examples,
         progress=_Silent(),
     )
 

@@ -193,7 +193,8 @@ class Calls:
     def _cancel(self, args: JsonMap) -> Answer:
         agent = self.agent
         keep, idle = args.get("keepInbox") is True, agent.phase == "idle"
-        kept: Clauses = ("CANCEL-KEEP-01",) if keep else ()
+        keeping: Clauses = ("CANCEL-KEEP-01",) if keep else ()
+        kept = keeping if agent.pending else ()  # who keeps nothing proves nothing
         if not keep:
             if idle and agent.pending and IDLE_CANCEL_KEEPS_INPUT in self.switches:
                 return Answer(by=("CANCEL-IDLE-02",), departed=IDLE_CANCEL_KEEPS_INPUT, result=UNCHECKED)
@@ -207,7 +208,7 @@ class Calls:
         cause = args.get("cause")
         agent.cause = cause if isinstance(cause, Mapping) else {}
         if agent.told:
-            agent.aborted((*kept, "CANCEL-CAUSE-01"))
+            agent.aborted((*keeping, "CANCEL-CAUSE-01"))
         return Answer(by=("CANCEL-SYNC-01",), more=(*kept, "CANCEL-SYNC-01", "CANCEL-COOP-01"))
 
     # ------------------------------------------------------------------ inbox operations

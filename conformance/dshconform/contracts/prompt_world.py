@@ -244,7 +244,7 @@ class PromptWorld:
         """
         heedless: Clauses = ("PROMPT-ASM-04",) if aborted else ()
         asked: Clauses = ("PROMPT-ASM-01", "PROMPT-CTX-02")  # what anything that returns would hold is held elsewhere
-        returned = return_row("prompt.assemble", (*heedless, *asked))
+        returned = return_row("prompt.assemble", asked)
         try:
             signal: JsonMap | None = {"signal": "aborted", "aborted": True} if aborted else None
             assembly = self._assembled(scope, agent=agent, signal=signal)
