@@ -239,12 +239,15 @@ class Turns(Teardowns):
 
     def _rest(self, life: Life, clauses: Clauses) -> None:
         """The driver has nothing left to do."""
+        idle: JsonMap = {"status": "idle"}
+        if life.handle in self.stopping and any(one.when == idle for one in self.state.hearing("agent/status", life)):
+            raise Undecided  # whether they act before the call returns that made it run, or behind it
         life.open -= {"driver", "model"}
         self.stopping.discard(life.handle)
         self.record.add(rows.status(life, "idle"), (*clauses, "AGENT-STATUS-04"))
         if life.phase == "live":
             life.cancelled = None
-        self._tell(life, "agent/status", {"status": "idle"}, "idle")
+        self._tell(life, "agent/status", idle, "idle")
         if life.phase == "quiescing" and not life.active:
             self.wake_if_latched(life, ())
         self.unwind_next(life)

@@ -191,6 +191,8 @@ def test_what_no_clause_decides_is_not_done() -> None:
     assert model.legal(top(sent("a1", "m1")))
     again = together(sent("a1", "m1"), sent("a1", "m2"))
     assert not model.legal(again), "whether it is idle at once that ran only to be disposed of (LIFE-DISP-13)"
+    model.apply(top(on("a1", "agent/status", sent("a1", "m3"), name="on2", when={"status": "idle"})))
+    assert not model.legal(top(sent("a1", "m1"))), "whether that is told before the call returns"
     model, _ = applied(top(created("a1")), top(sent("a1", "m1")), top(sent("a1", "m2")))
     assert not model.legal(write.end_stream("a1")), "a further turn is the affair of other contracts"
 
