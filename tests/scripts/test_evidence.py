@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import check_citations
+import pytest
 from evidencing.block import Evidence, Links, block
 from evidencing.citations import Place, cited_in
 from evidencing.documented import documented, read_anchors, read_drawn
@@ -202,3 +203,28 @@ def test_the_evidence_of_the_project_is_that_of_its_parts() -> None:
     assert evidence["LOG-EVT-05"].uncited is not None
     assert evidence["LOG-EVT-05"].unfaulted is not None
     assert all(place.symbol.startswith("test_") for one in evidence.values() for place in one.tests)
+
+
+@pytest.mark.docs
+def test_a_clause_that_is_not_rendered_as_expected_fails_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clause without its evidence would go unnoticed; pages of no clauses are left as they are."""
+    from docs_hooks import evidence
+    from mkdocs.config import load_config
+    from mkdocs.exceptions import PluginError
+    from mkdocs.structure.files import File, Files
+    from mkdocs.structure.pages import Page
+
+    monkeypatch.setattr(evidence, "_evidence", lambda: {"INBOX-CLAIM-01": Evidence()})
+    config = load_config(site_name="Play", docs_dir=str(check_citations.ROOT / "docs"), site_dir=str(tmp_path))
+
+    def shown(name: str, html: str) -> str:
+        page = Page(None, File(name, config.docs_dir, str(tmp_path), use_directory_urls=False), config)
+        return evidence.on_page_content(html, page, config, Files([]))
+
+    whole = '<h3 class="clause" id="INBOX-CLAIM-01">…</h3><div class="clause-parts"><dl></dl></div><p>Behind.</p>'
+    assert shown("guide/play.md", whole) == whole
+    assert '</dl></div><details class="clause-evidence"' in shown("spec/play.md", whole)
+    with pytest.raises(PluginError, match=r"spec/play\.md: some clauses are not rendered"):
+        shown("spec/play.md", '<h3 class="clause" id="INBOX-CLAIM-02">…</h3><p>No parts.</p>' + whole)
