@@ -27,6 +27,8 @@ MERMAID: Final = Bundle(
 PACKAGE: Final = "node_modules/@mermaid-js/tiny"
 SCRIPT: Final = "assets/mermaid.js"
 LICENSE: Final = "assets/mermaid.LICENSE.txt"
+SETUP: Final = "assets/diagrams.js"
+"""This one is in the sources of the documentation."""
 
 _FILES: Final = {SCRIPT: "dist/mermaid.tiny.js", LICENSE: "LICENSE"}
 """Where a file stands on the site, and where in the package."""
@@ -80,4 +82,5 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     before, end, after = output.rpartition("</body>")
     if not end:
         raise PluginError(f"{page.file.src_uri}: the page has no </body>, before which its script would stand")
-    return f'{before}<script src="{get_relative_url(SCRIPT, page.url)}"></script>{end}{after}'
+    scripts = "".join(f'<script src="{get_relative_url(name, page.url)}"></script>' for name in (SCRIPT, SETUP))
+    return f"{before}{scripts}{end}{after}"

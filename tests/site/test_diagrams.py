@@ -62,7 +62,9 @@ def test_mermaid_is_loaded_where_there_is_a_diagram(config: Path, machine: dict[
     assert result.returncode == 0, result.stderr
     page = (site / "design" / "machine.html").read_text(encoding="utf-8")
     assert '<pre class="mermaid"><code>stateDiagram-v2' in page
-    assert page.rstrip().endswith('<script src="../assets/mermaid.js"></script></body>\n</html>')
+    assert page.rstrip().endswith(
+        '<script src="../assets/mermaid.js"></script><script src="../assets/diagrams.js"></script></body>\n</html>'
+    )
     assert "mermaid" not in (site / "index.html").read_text(encoding="utf-8")
     assert (site / "assets" / "mermaid.js").read_text(encoding="utf-8") == "// draws"
     assert (site / "assets" / "mermaid.LICENSE.txt").read_text(encoding="utf-8") == "MIT"
