@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.site.building import build_project
-
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile(
     "ci",
@@ -24,4 +22,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 @pytest.fixture(scope="session")
 def project_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project's documentation, built."""
+    from tests.site.building import build_project  # it imports the suite, which typeguard has to be there before
+
     return build_project(tmp_path_factory)
