@@ -100,17 +100,30 @@ class Tour:
         self._made = 0
 
     def do(self, command: JsonMap) -> None:
-        """Go on with a command."""
+        """Go on with a command.
+
+        Args:
+            command: The command.
+        """
         self._perform(*read_command(command))
         self.done.append(command)
 
     def visit(self, wanted: str, command: JsonMap) -> None:
-        """Go on with a command that visits a cell."""
+        """Go on with a command that visits a cell.
+
+        Args:
+            wanted: The cell.
+            command: The command.
+        """
         visited = self._cell(*read_command(command))
         assert visited == wanted, (wanted, visited, command)
         self.do(command)
 
     def fresh(self, kind: str) -> str:
-        """A name that nothing has."""
+        """A name that nothing has.
+
+        Args:
+            kind: What it begins with.
+        """
         self._made += 1
         return f"{kind}{self._made}"

@@ -93,12 +93,19 @@ class InitiatorModel(Model):
         return [list(prologue) for prologue in PROLOGUES]
 
     def propose(self, source: Source) -> JsonMap:
-        """Choose a legal command."""
+        """Choose a legal command.
+
+        Args:
+            source: Where choices come from.
+        """
         proposed = self._standing(source, self._state)
         return proposed if self.legal(proposed) else _READ
 
     def legal(self, command: JsonMap) -> bool:
         """Whether the clauses say what a command does now.
+
+        Args:
+            command: The command.
 
         Raises:
             CommandError: It is no command of this contract.
@@ -106,11 +113,19 @@ class InitiatorModel(Model):
         return initiator_calls.legal(self._state, *read_command(command))
 
     def cell(self, command: JsonMap) -> str | None:
-        """The cell of the grid that a legal command visits in this state; none where the grid says nothing of it."""
+        """The cell of the grid that a legal command visits in this state; none where the grid says nothing of it.
+
+        Args:
+            command: The command.
+        """
         return initiator_calls.cell(self._state, *read_command(command))
 
     def apply(self, command: JsonMap) -> list[Step]:
-        """Advance by a legal command; everything that reads is compared, and nothing else."""
+        """Advance by a legal command; everything that reads is compared, and nothing else.
+
+        Args:
+            command: The command.
+        """
         state = self._state
         op, args = read_command(command)
         state.rows = []
@@ -126,7 +141,11 @@ class InitiatorModel(Model):
         return [Step(op, args, expect)]
 
     def simpler(self, command: JsonMap) -> list[JsonMap]:
-        """The same without reading behind it."""
+        """The same without reading behind it.
+
+        Args:
+            command: The command.
+        """
         op, args = read_command(command)
         items = write.items_of(op, args)
         if len(items) < 2 or initiator_calls.is_ending(items):  # noqa: PLR2004 - the act and a read
@@ -136,7 +155,11 @@ class InitiatorModel(Model):
         return [{"do": op, "args": {**args, "do": list(do[:-1])}}]
 
     def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:
-        """The same commands: their names are short."""
+        """The same commands: their names are short.
+
+        Args:
+            commands: The commands of an example.
+        """
         return list(commands)
 
 

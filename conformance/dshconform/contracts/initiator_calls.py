@@ -28,6 +28,11 @@ _ACTS: Final = READS | {
 def legal(state: AbstractInitiators, op: str, args: JsonMap) -> bool:
     """Whether the clauses say what a command does now.
 
+    Args:
+        state: The state.
+        op: The operation.
+        args: Its arguments.
+
     Raises:
         CommandError: It is no command of this contract.
     """
@@ -54,7 +59,11 @@ def legal(state: AbstractInitiators, op: str, args: JsonMap) -> bool:
 
 
 def is_ending(items: Sequence[tuple[str, JsonMap]]) -> bool:
-    """Whether a command ends a call that waits."""
+    """Whether a command ends a call that waits.
+
+    Args:
+        items: What a command does, as `items_of` answers it.
+    """
     return bool(items) and (items[0][0] in ENDS or items[0][0] == "gate.next")
 
 
@@ -107,7 +116,13 @@ def _may_act(state: AbstractInitiators, op: str, args: JsonMap) -> bool:
 
 
 def cell(state: AbstractInitiators, op: str, args: JsonMap) -> str | None:
-    """The cell that a legal command visits: `nested boundary / opens, throws`, `closing / work / reads`."""
+    """The cell that a legal command visits: `nested boundary / opens, throws`, `closing / work / reads`.
+
+    Args:
+        state: The state.
+        op: The operation.
+        args: Its arguments.
+    """
     items = items_of(op, args)
     if is_ending(items):
         gate = state.gate(items[-1][1]["gate"])
@@ -128,7 +143,12 @@ def cell(state: AbstractInitiators, op: str, args: JsonMap) -> str | None:
 
 
 def act_of(op: str, args: JsonMap) -> str:
-    """What the grid calls what is done at a place."""
+    """What the grid calls what is done at a place.
+
+    Args:
+        op: The operation.
+        args: Its arguments.
+    """
     match op:
         case "initiator.run":
             what = "clears" if args["agent"] is None else "opens"

@@ -32,7 +32,12 @@ class Standing:
     made: int = 0
 
     def __call__(self, source: Source, state: AbstractInitiators) -> JsonMap:
-        """Choose a command."""
+        """Choose a command.
+
+        Args:
+            source: Where choices come from.
+            state: The state, as it is.
+        """
         theme = source.weighted(_THEMES)
         if state.gates and (theme == "end" or (len(state.gates) >= GATES and source.below(2))):
             return _ending(source, source.choose(state.gates))
@@ -42,7 +47,11 @@ class Standing:
         return write.at(where, *self._act(source, state, theme))
 
     def fresh(self, kind: str) -> str:
-        """A name that nothing has."""
+        """A name that nothing has.
+
+        Args:
+            kind: What its letter is.
+        """
         self.made += 1
         return f"{kind}{self.made}"
 

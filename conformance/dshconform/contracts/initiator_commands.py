@@ -36,23 +36,48 @@ BODIES: Final[Mapping[str, Sequence[JsonMap]]] = {
 
 
 def function(name: str, *script: JsonMap) -> JsonMap:
-    """A function of the suite."""
+    """A function of the suite.
+
+    Args:
+        name: The name of the function.
+        *script: Its actions.
+    """
     return {"$fn": name, "do": [*script]}
 
 
 def bounded(agent: str | None, name: str, body: str, task: str) -> JsonMap:
-    """Call a function inside a boundary: of an agent, or one that hides every agent."""
+    """Call a function inside a boundary: of an agent, or one that hides every agent.
+
+    Args:
+        agent: The agent of the boundary; none hides every agent.
+        name: The name of the function.
+        body: What the function does, a key of `BODIES`.
+        task: The name of the task.
+    """
     return _run(agent, function(name, *BODIES[body]), task)
 
 
 def nesting(agent: str | None, name: str, inner: str | None, body: str) -> JsonMap:
-    """Call a function inside a boundary that opens another one, and reads when that is over."""
+    """Call a function inside a boundary that opens another one, and reads when that is over.
+
+    Args:
+        agent: The agent of the boundary; none hides every agent.
+        name: The name of the function.
+        inner: The agent of the one inside.
+        body: What is done in there: `returns` or `throws`.
+    """
     nested = _run(inner, function(f"{name}.inner", *BODIES[body]))
     return _run(agent, function(name, CURRENT, nested, CURRENT))
 
 
 def starting(agent: str | None, name: str, task: str) -> JsonMap:
-    """Call a function inside a boundary that starts work without returning it."""
+    """Call a function inside a boundary that starts work without returning it.
+
+    Args:
+        agent: The agent of the boundary; none hides every agent.
+        name: The name of the function.
+        task: The name of the task.
+    """
     return _run(agent, function(name, work(task)))
 
 
@@ -62,39 +87,75 @@ def _run(agent: str | None, called: JsonMap, task: str | None = None) -> JsonMap
 
 
 def work(task: str) -> JsonMap:
-    """Start work that nobody waits for."""
+    """Start work that nobody waits for.
+
+    Args:
+        task: The name of the task.
+    """
     return {"op": "run", "args": {"task": task, "do": [CURRENT, GATE]}}
 
 
 def wake(agent: str, identity: str) -> JsonMap:
-    """Send a message that wakes an agent."""
+    """Send a message that wakes an agent.
+
+    Args:
+        agent: The agent.
+        identity: The id of the message.
+    """
     return {"op": "agent.followup", "args": {"agent": agent, "message": message(identity)}}
 
 
 def inject(agent: str, identity: str) -> JsonMap:
-    """Send one that wakes nobody."""
+    """Send one that wakes nobody.
+
+    Args:
+        agent: The agent.
+        identity: The id of the message.
+    """
     return {"op": "agent.inject", "args": {"agent": agent, "message": message(identity)}}
 
 
 def cancel(agent: str) -> JsonMap:
-    """Cancel the turn of an agent."""
+    """Cancel the turn of an agent.
+
+    Args:
+        agent: The agent.
+    """
     return {"op": "agent.cancel", "args": {"agent": agent, "cause": {"kind": "user"}}}
 
 
 def create(agent: str, name: str, task: str, *, waits: bool = False) -> JsonMap:
-    """Create an agent with a setup."""
+    """Create an agent with a setup.
+
+    Args:
+        agent: The agent.
+        name: The name of the function.
+        task: The name of the task.
+        waits: Whether the function waits for the suite.
+    """
     setup = function(name, CURRENT, *([GATE] if waits else []))
     return {"op": "agent.create", "args": {"task": task, "agent": agent, "options": ROUTE, "setup": setup}}
 
 
 def maintain(agent: str, name: str, task: str, *, waits: bool = False) -> JsonMap:
-    """Run a maintenance task."""
+    """Run a maintenance task.
+
+    Args:
+        agent: The agent.
+        name: The name of the function.
+        task: The name of the task.
+        waits: Whether the function waits for the suite.
+    """
     job = function(name, CURRENT, *([GATE] if waits else []))
     return {"op": "agent.maintain", "args": {"task": task, "agent": agent, "fn": job}}
 
 
 def unload(task: str) -> JsonMap:
-    """Close the registry."""
+    """Close the registry.
+
+    Args:
+        task: The name of the task.
+    """
     return {"op": "world.unload", "args": {"task": task, "part": "agents"}}
 
 
@@ -102,35 +163,62 @@ def unload(task: str) -> JsonMap:
 
 
 def at(place: JsonMap | None, *items: JsonMap) -> JsonMap:
-    """Do something at a place, and read the initiator."""
+    """Do something at a place.
+
+    Args:
+        place: The place, as `of_call` or `of_driver` names it; none is outside.
+        *items: What is done there, one after the other.
+    """
     if place is None:
         return {"do": "burst", "args": {"do": [*items]}}
     return {"do": "gate.do", "args": {"gate": place, "do": [*items]}}
 
 
 def of_call(part: str) -> JsonMap:
-    """The place inside the call of a function that is called once."""
+    """The place inside the call of a function that is called once.
+
+    Args:
+        part: The function.
+    """
     return {"part": part}
 
 
 def of_driver(kind: str, agent: str) -> JsonMap:
-    """The place inside a turn of an agent: before its first step, or in its tool."""
+    """The place inside a turn of an agent: before its first step, or in its tool.
+
+    Args:
+        kind: The kind of the call.
+        agent: The agent.
+    """
     return {"kind": kind, "agent": agent}
 
 
 def resolve(kind: str, place: JsonMap) -> JsonMap:
-    """End a call that waits: a setup with nothing, everything else with a value."""
+    """End a call that waits: a setup with nothing, everything else with a value.
+
+    Args:
+        kind: The kind of the call.
+        place: The place, as `of_call` or `of_driver` names it.
+    """
     args: JsonMap = {"gate": place}
     return {"do": "gate.resolve", "args": args if kind == SETUP else {**args, "value": VALUE}}
 
 
 def reject(place: JsonMap) -> JsonMap:
-    """End a call that waits, by a failure."""
+    """End a call that waits, by a failure.
+
+    Args:
+        place: The place, as `of_call` or `of_driver` names it.
+    """
     return {"do": "gate.reject", "args": {"gate": place, "error": FAILURE}}
 
 
 def go_on(agent: str) -> JsonMap:
-    """Let a turn go on that waits before its first step."""
+    """Let a turn go on that waits before its first step.
+
+    Args:
+        agent: The agent.
+    """
     gate = of_driver(PRE_STEP, agent)
     items: list[Json] = [
         {"op": "gate.next", "args": {"gate": gate}},
@@ -143,7 +231,12 @@ def go_on(agent: str) -> JsonMap:
 
 
 def items_of(op: str, args: JsonMap) -> list[tuple[str, JsonMap]]:
-    """What a command does one after the other."""
+    """What a command does one after the other.
+
+    Args:
+        op: The operation.
+        args: Its arguments.
+    """
     do = args.get("do") if op in {"burst", "gate.do"} else None
     if not isinstance(do, list | tuple):
         return [(op, args)]
@@ -152,6 +245,9 @@ def items_of(op: str, args: JsonMap) -> list[tuple[str, JsonMap]]:
 
 def body_of(called: JsonMap) -> str:
     """What the grid calls what a function does inside a boundary.
+
+    Args:
+        called: The function.
 
     Raises:
         CommandError: It does what none of the contract's functions does.
@@ -169,12 +265,21 @@ def body_of(called: JsonMap) -> str:
 
 
 def waits(called: JsonMap) -> bool:
-    """Whether a function waits for the suite."""
+    """Whether a function waits for the suite.
+
+    Args:
+        called: The function.
+    """
     return actions_of(called)[-1:] == [GATE]
 
 
 def names_in(op: str, args: JsonMap) -> list[str]:
-    """The names that a command gives: to functions, tasks, agents and messages."""
+    """The names that a command gives: to functions, tasks, agents and messages.
+
+    Args:
+        op: The operation.
+        args: Its arguments.
+    """
     found: list[str] = []
     if "task" in args:
         found.append(str(args["task"]))

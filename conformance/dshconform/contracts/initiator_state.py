@@ -118,24 +118,41 @@ class AbstractInitiators:
     # ------------------------------------------------------------------ what is there
 
     def gate(self, spec: Json) -> Gate | None:
-        """The call that a command names."""
+        """The call that a command names.
+
+        Args:
+            spec: How a command names it.
+        """
         return next((gate for gate in self.gates if gate.spec == spec), None)
 
     def place(self, spec: Json) -> Place | None:
-        """The place that a command names."""
+        """The place that a command names.
+
+        Args:
+            spec: How a command names it.
+        """
         if spec is None:
             return OUTSIDE
         gate = self.gate(spec)
         return None if gate is None else gate.place
 
     def held(self, exempt: tuple[Boundary, ...]) -> bool:
-        """Whether a closing that does not wait for some boundaries waits for others."""
+        """Whether a closing that does not wait for some boundaries waits for others.
+
+        Args:
+            exempt: Those that it does not wait for.
+        """
         return any(boundary not in exempt for boundary in self.boundaries)
 
     # ------------------------------------------------------------------ commands
 
     def perform(self, op: str, args: JsonMap) -> None:
-        """Do a command."""
+        """Do a command.
+
+        Args:
+            op: The operation.
+            args: Its arguments.
+        """
         items = items_of(op, args)
         if op in {"gate.resolve", "gate.reject"} or items[0][0] == "gate.next":
             self._end(items[-1][0], items[-1][1])
@@ -387,10 +404,18 @@ class Strands:
     """What each function reads is a matter of its own: nothing is said here of who is called first."""
 
     def __call__(self, rows: Sequence[JsonMap]) -> Sequence[Sequence[str]]:
-        """The function, or the task, that a row tells of."""
+        """The function, or the task, that a row tells of.
+
+        Args:
+            rows: Rows of one command.
+        """
         return [[str(row.get("part", row.get("task", "")))] for row in rows]
 
     def surplus(self, row: JsonMap) -> Clauses:
-        """Nobody in particular."""
+        """Nobody in particular.
+
+        Args:
+            row: The row.
+        """
         del row
         return ()

@@ -76,7 +76,11 @@ class RegistryModel(Model):
         return [list(prologue) for prologue in PROLOGUES]
 
     def propose(self, source: Source) -> JsonMap:
-        """Choose a legal command."""
+        """Choose a legal command.
+
+        Args:
+            source: Where choices come from.
+        """
         if self._standing is None:
             self._standing = Standing(source)
         proposed = self._standing(source, self._registry)
@@ -85,17 +89,28 @@ class RegistryModel(Model):
     def legal(self, command: JsonMap) -> bool:
         """Whether the clauses say what a command does now.
 
+        Args:
+            command: The command.
+
         Raises:
             CommandError: It is no command of this contract.
         """
         return registry_calls.legal(self._registry, *read_command(command))
 
     def cell(self, command: JsonMap) -> str | None:
-        """The cell of the grid that a legal command visits in this state; none where the grid says nothing of it."""
+        """The cell of the grid that a legal command visits in this state; none where the grid says nothing of it.
+
+        Args:
+            command: The command.
+        """
         return registry_calls.cell(self._registry, *read_command(command))
 
     def apply(self, command: JsonMap) -> list[Step]:
-        """Advance by a legal command; the steps are the command, and a look at what it may have changed."""
+        """Advance by a legal command; the steps are the command, and a look at what it may have changed.
+
+        Args:
+            command: The command.
+        """
         registry = self._registry
         op, args = read_command(command)
         registry.rows, registry.later = [], []
@@ -111,7 +126,11 @@ class RegistryModel(Model):
         return [Step(op, args, expect), *([self._look(outcome)] if op in _MOVES else [])]
 
     def simpler(self, command: JsonMap) -> list[JsonMap]:
-        """The same through the root, and of what a caller says only the id."""
+        """The same through the root, and of what a caller says only the id.
+
+        Args:
+            command: The command.
+        """
         op, args = read_command(command)
         if op in {"owner.open", "owner.close", "listen"}:
             return []
@@ -119,7 +138,11 @@ class RegistryModel(Model):
         return [] if plainer == args or op == "registry.owns" else [{"do": op, "args": plainer}]
 
     def tidied(self, commands: Sequence[JsonMap]) -> list[JsonMap]:
-        """The same commands, what they name called in order of appearance."""
+        """The same commands, what they name called in order of appearance.
+
+        Args:
+            commands: The commands of an example.
+        """
         return tidied(commands, {"as": "l", "of": "l", "$fn": "l"})
 
     def _look(self, outcome: Outcome) -> Step:

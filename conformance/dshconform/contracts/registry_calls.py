@@ -39,6 +39,11 @@ _OPS: Final = (
 def legal(registry: AbstractRegistry, op: str, args: JsonMap) -> bool:
     """Whether the clauses say what a command does now.
 
+    Args:
+        registry: The registry, as it is.
+        op: The operation.
+        args: Its arguments.
+
     Raises:
         CommandError: It is no command of this contract.
     """
@@ -98,7 +103,13 @@ def _may_listen(registry: AbstractRegistry, args: JsonMap) -> bool:
 
 
 def cell(registry: AbstractRegistry, op: str, args: JsonMap) -> str | None:
-    """The cell that a legal command visits, if it visits one: `entered / announce / throws`."""
+    """The cell that a legal command visits, if it visits one: `entered / announce / throws`.
+
+    Args:
+        registry: The registry, as it is.
+        op: The operation.
+        args: Its arguments.
+    """
     match op:
         case "registry.enter" | "registry.register":
             return _cell_of_entering(registry, op.partition(".")[2], args)

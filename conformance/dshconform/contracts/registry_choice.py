@@ -48,12 +48,21 @@ class Standing:
         self.habit = self.source.choose(_HABITS)
 
     def __call__(self, source: Source, registry: AbstractRegistry) -> JsonMap:
-        """Choose a command."""
+        """Choose a command.
+
+        Args:
+            source: Where choices come from.
+            registry: The registry, as it is.
+        """
         theme = source.weighted([(weight, theme) for theme, weight in self.habit.items() if weight])
         return _THEMES[theme](self, source, registry)
 
     def fresh(self, kind: str) -> str:
-        """A name that nothing has."""
+        """A name that nothing has.
+
+        Args:
+            kind: What its letter is.
+        """
         self.made += 1
         return f"{kind}{self.made}"
 

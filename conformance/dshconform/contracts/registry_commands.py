@@ -31,28 +31,52 @@ MADE: Final = "made"
 
 
 def enter(agent: str, leave: str, owner: str | None = None) -> JsonMap:
-    """Make an agent visible; `leave` is its detach."""
+    """Make an agent visible; `leave` is its detach.
+
+    Args:
+        agent: The agent.
+        leave: The name of its detach or disposer.
+        owner: The agent that owns it, or may.
+    """
     args: JsonMap = {"agent": agent, "as": leave}
     return {"do": "registry.enter", "args": args if owner is None else {**args, "owner": owner}}
 
 
 def announce(agent: Json) -> JsonMap:
-    """Announce an agent."""
+    """Announce an agent.
+
+    Args:
+        agent: The agent.
+    """
     return {"do": "registry.announce", "args": {"agent": agent}}
 
 
 def register(agent: str, leave: str, through: str | None = None) -> JsonMap:
-    """Do both, through a plugin, which may be one in the scope of an agent."""
+    """Do both, through a plugin, which may be one in the scope of an agent.
+
+    Args:
+        agent: The agent.
+        leave: The name of its detach or disposer.
+        through: The plugin that it is done through; none for the root.
+    """
     return {"do": "registry.register", "args": _through({"agent": agent, "as": leave}, through)}
 
 
 def undo(name: str) -> JsonMap:
-    """Call a detach or a disposer, or remove a listener."""
+    """Call a detach or a disposer, or remove a listener.
+
+    Args:
+        name: Its name.
+    """
     return {"do": "undo", "args": {"of": name}}
 
 
 def get(identity: str) -> JsonMap:
-    """Look an id up."""
+    """Look an id up.
+
+    Args:
+        identity: The id.
+    """
     return {"do": "registry.get", "args": {"id": identity}}
 
 
@@ -61,17 +85,30 @@ ROOTS: Final[JsonMap] = {"do": "registry.roots", "args": {}}
 
 
 def owns(identity: str, owner: str) -> JsonMap:
-    """Ask who owns an id."""
+    """Ask who owns an id.
+
+    Args:
+        identity: The id.
+        owner: The agent that owns it, or may.
+    """
     return {"do": "registry.owns", "args": {"id": identity, "owner": owner}}
 
 
 def opened(plugin: str) -> JsonMap:
-    """Mount a plugin through which something can be registered."""
+    """Mount a plugin through which something can be registered.
+
+    Args:
+        plugin: The name of the plugin.
+    """
     return {"do": "owner.open", "args": {"owner": plugin, "requires": ["agents"]}}
 
 
 def closed(plugin: str) -> JsonMap:
-    """Close it."""
+    """Close it.
+
+    Args:
+        plugin: The name of the plugin.
+    """
     return {"do": "owner.close", "args": {"owner": plugin}}
 
 
@@ -93,7 +130,14 @@ SAID: Final[Mapping[str, JsonMap]] = {
 
 
 def fill(name: str, create: str = "answers", resume: str = "answers", through: str | None = None) -> JsonMap:
-    """Fill the slot of the factory."""
+    """Fill the slot of the factory.
+
+    Args:
+        name: Its name.
+        create: What it does with a creation, a key of `ENDINGS`.
+        resume: What it does with a resumption.
+        through: The plugin that it is done through; none for the root.
+    """
     functions: dict[str, Json] = {
         op: {"$fn": f"{name}.{op}", "do": [ENDINGS[how]]} for op, how in (("create", create), ("resume", resume))
     }
@@ -101,7 +145,14 @@ def fill(name: str, create: str = "answers", resume: str = "answers", through: s
 
 
 def make(task: str, op: str = "create", said: str = "nothing", through: str | None = None) -> JsonMap:
-    """Ask for an agent: `create` or `resume`; its id is the task's name."""
+    """Ask for an agent: `create` or `resume`; its id is the task's name.
+
+    Args:
+        task: The name of the task, and of the agent.
+        op: `create` or `resume`.
+        said: What the caller says besides the id, a key of `SAID`.
+        through: The plugin that it is done through; none for the root.
+    """
     return {"do": f"agent.{op}", "args": _through({"task": task, "agent": task, **SAID[said]}, through)}
 
 
@@ -164,7 +215,11 @@ _BY_OP: Final[Mapping[str, str]] = {
 
 
 def doing_of(function: JsonMap) -> str:
-    """What the grid calls what a listener does."""
+    """What the grid calls what a listener does.
+
+    Args:
+        function: The function, as a `listen` has it.
+    """
     first = next(iter(actions_of(function)), None)
     if first is None:
         return "hears"
@@ -172,7 +227,11 @@ def doing_of(function: JsonMap) -> str:
 
 
 def names_in(function: JsonMap) -> set[str]:
-    """The names that a listener will give to what it enters."""
+    """The names that a listener will give to what it enters.
+
+    Args:
+        function: The function, as a `listen` has it.
+    """
     return {str(args["as"]) for args in map(_args, actions_of(function)) if "as" in args}
 
 

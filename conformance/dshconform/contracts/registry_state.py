@@ -124,15 +124,27 @@ class AbstractRegistry:
     # ------------------------------------------------------------------ what is there
 
     def of(self, event: str) -> list[Listener]:
-        """The listeners of an event."""
+        """The listeners of an event.
+
+        Args:
+            event: The event.
+        """
         return [listener for listener in self.listeners if listener.event == event]
 
     def listener(self, name: str) -> Listener | None:
-        """The listener of that name, if it listens."""
+        """The listener of that name, if it listens.
+
+        Args:
+            name: Its name.
+        """
         return next((one for one in self.listeners if one.name == name), None)
 
     def state(self, agent: str) -> str:
-        """What the grid calls the state of an agent."""
+        """What the grid calls the state of an agent.
+
+        Args:
+            agent: The agent.
+        """
         life = self.latest.get(agent)
         if life is not None and not life.ended:
             return "vetoed" if life.vetoed else "announced" if life.announced else "entered"
@@ -145,12 +157,21 @@ class AbstractRegistry:
         return [life.agent for life in self.live.values() if life.owner is None]
 
     def registration(self, plugin: str) -> Life | None:
-        """The living registration that ends with a plugin."""
+        """The living registration that ends with a plugin.
+
+        Args:
+            plugin: A plugin that is open.
+        """
         lives = (self.leaves[name].life for name in self.plugins[plugin] if name in self.leaves)
         return next((life for life in lives if not life.ended), None)
 
     def perform(self, op: str, args: JsonMap) -> Outcome:
-        """Do a command: everything up to its return, and not the `return` row."""
+        """Do a command: everything up to its return, and not the `return` row.
+
+        Args:
+            op: The operation.
+            args: Its arguments.
+        """
         match op:
             case "registry.enter":
                 return self._enter(args)
@@ -384,5 +405,9 @@ def _options(op: str, args: JsonMap) -> JsonMap:
 
 
 def id_of(agent: str) -> str:
-    """The id of an agent."""
+    """The id of an agent.
+
+    Args:
+        agent: The agent.
+    """
     return ODD_ID if agent == ODD else STUBS[agent]

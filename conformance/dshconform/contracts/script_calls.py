@@ -29,12 +29,22 @@ class Outcome(NamedTuple):
 
 
 def failed(text: str, *clauses: str) -> Outcome:
-    """A command is refused."""
+    """A command is refused.
+
+    Args:
+        text: The text of the error.
+        *clauses: Who says so.
+    """
     return Outcome(error={"message": text}, clauses=clauses)
 
 
 def together(one: Clauses, other: Clauses) -> Clauses:
-    """Both, each clause once."""
+    """Both, each clause once.
+
+    Args:
+        one: Those that come first.
+        other: Those behind.
+    """
     return (*one, *(clause for clause in other if clause not in one))
 
 
@@ -43,29 +53,53 @@ Perform: TypeAlias = Callable[[str, JsonMap], Outcome]
 
 
 def action(command: JsonMap) -> JsonMap:
-    """A command as an action of a script."""
+    """A command as an action of a script.
+
+    Args:
+        command: As examples have it.
+    """
     op, args = read_command(command)
     return {"op": op, "args": args}
 
 
 def always(*actions: JsonMap) -> JsonMap:
-    """A function that follows the same script in every call."""
+    """A function that follows the same script in every call.
+
+    Args:
+        *actions: Its actions.
+    """
     return {"do": [*actions]}
 
 
 def once(command: JsonMap) -> JsonMap:
-    """A function that does something when it is called first, and nothing later."""
+    """A function that does something when it is called first, and nothing later.
+
+    Args:
+        command: As examples have it.
+    """
     return {"calls": [[action(command)], None]}
 
 
 def listen(name: str, event: str, function: JsonMap, *, prepend: bool = False) -> JsonMap:
-    """Add a listener."""
+    """Add a listener.
+
+    Args:
+        name: Its name.
+        event: What it hears.
+        function: The function, without its name.
+        prepend: Whether it is called before those that are there.
+    """
     args: JsonMap = {"as": name, "event": event, "fn": {"$fn": name, **function}}
     return {"do": "listen", "args": {**args, "prepend": True} if prepend else args}
 
 
 def script_of(function: JsonMap, call: int) -> Sequence[JsonMap]:
-    """What a function does in its n-th call, counted from 1."""
+    """What a function does in its n-th call, counted from 1.
+
+    Args:
+        function: The function, without its name.
+        call: The number of the call.
+    """
     calls, done = function.get("calls"), function.get("do")
     if isinstance(calls, list | tuple):
         done = calls[min(call, len(calls)) - 1]
@@ -73,7 +107,11 @@ def script_of(function: JsonMap, call: int) -> Sequence[JsonMap]:
 
 
 def actions_of(function: JsonMap) -> list[JsonMap]:
-    """Every action of a function's scripts."""
+    """Every action of a function's scripts.
+
+    Args:
+        function: The function, without its name.
+    """
     calls = function.get("calls")
     scripts: Sequence[Json] = calls if isinstance(calls, list | tuple) else [function.get("do")]
     found: list[JsonMap] = []
