@@ -95,6 +95,7 @@ class Tour:
 
     def __init__(self, cell: Callable[[str, JsonMap], str | None], perform: Callable[[str, JsonMap], object]) -> None:
         self.done: list[JsonMap] = []
+        """The commands so far."""
         self._cell = cell
         self._perform = perform
         self._made = 0
@@ -112,8 +113,8 @@ class Tour:
         """Go on with a command that visits a cell.
 
         Args:
-            wanted: The cell.
-            command: The command.
+            wanted: The cell that it has to visit; an assertion holds it.
+            command: A legal command.
         """
         visited = self._cell(*read_command(command))
         assert visited == wanted, (wanted, visited, command)

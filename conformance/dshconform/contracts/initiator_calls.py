@@ -13,13 +13,13 @@ from dshconform.protocol.json_value import JsonMap
 AGENTS: Final = 5
 """Agents of one example, at most."""
 
-WORKS: Final = ("work", "causeless work")
-READS: Final = frozenset({"initiator.current", "initiator.require"})
-ENDS: Final = frozenset({"gate.resolve", "gate.reject"})
+_WORKS: Final = ("work", "causeless work")
+_READS: Final = frozenset({"initiator.current", "initiator.require"})
+_ENDS: Final = frozenset({"gate.resolve", "gate.reject"})
 FAILING: Final = frozenset({"boundary", "maintenance"})
 """Calls that may fail without failing what called them."""
 
-_ACTS: Final = READS | {
+_ACTS: Final = _READS | {
     *("initiator.run", "run", "agent.followup", "agent.inject", "agent.cancel", "agent.create", "agent.maintain"),
     "world.unload",
 }
@@ -29,14 +29,14 @@ def legal(state: AbstractInitiators, op: str, args: JsonMap) -> bool:
     """Whether the clauses say what a command does now.
 
     Args:
-        state: The state.
+        state: What is so before the command.
         op: The operation.
         args: Its arguments.
 
     Raises:
         CommandError: It is no command of this contract.
     """
-    if op not in ENDS | {"burst", "gate.do"}:
+    if op not in _ENDS | {"burst", "gate.do"}:
         raise CommandError(f"{op!r} is no command of this contract: burst, gate.do, gate.reject, gate.resolve")
     items = items_of(op, args)
     if is_ending(items):
@@ -55,16 +55,16 @@ def legal(state: AbstractInitiators, op: str, args: JsonMap) -> bool:
     (first, given), rest = items[0], items[1:]
     if first == "world.unload":
         return _may_close(state, place, rest)
-    return _may_act(state, first, given) and all(what in READS for what, _ in rest)
+    return _may_act(state, first, given) and all(what in _READS for what, _ in rest)
 
 
 def is_ending(items: Sequence[tuple[str, JsonMap]]) -> bool:
     """Whether a command ends a call that waits.
 
     Args:
-        items: What a command does, as `items_of` answers it.
+        items: What the command does, one after the other.
     """
-    return bool(items) and (items[0][0] in ENDS or items[0][0] == "gate.next")
+    return bool(items) and (items[0][0] in _ENDS or items[0][0] == "gate.next")
 
 
 def _may_end(state: AbstractInitiators, items: Sequence[tuple[str, JsonMap]]) -> bool:
@@ -86,13 +86,13 @@ def _may_close(state: AbstractInitiators, place: Place, rest: Sequence[tuple[str
         return False
     if any(agent.busy for agent in state.agents.values()) or any(gate.kind == SETUP for gate in state.gates):
         return False
-    reads = any(what in READS for what, _ in rest)
-    return (state.held(place.within) or not reads) and all(what in READS | {"initiator.run"} for what, _ in rest)
+    reads = any(what in _READS for what, _ in rest)
+    return (state.held(place.within) or not reads) and all(what in _READS | {"initiator.run"} for what, _ in rest)
 
 
 def _may_act(state: AbstractInitiators, op: str, args: JsonMap) -> bool:
     if state.closing is not None:
-        return op in READS or (op in {"initiator.run", "run"} and not state.closed)
+        return op in _READS or (op in {"initiator.run", "run"} and not state.closed)
     match op:
         case "agent.create":
             created = len(state.agents) + sum(gate.kind == SETUP for gate in state.gates)
@@ -119,7 +119,7 @@ def cell(state: AbstractInitiators, op: str, args: JsonMap) -> str | None:
     """The cell that a legal command visits: `nested boundary / opens, throws`, `closing / work / reads`.
 
     Args:
-        state: The state.
+        state: What is so before the command.
         op: The operation.
         args: Its arguments.
     """
@@ -131,24 +131,19 @@ def cell(state: AbstractInitiators, op: str, args: JsonMap) -> str | None:
     place = state.place(args.get("gate"))
     assert place is not None
     first, given = items[0]
-    act = act_of(first, given)
+    act = _act_of(first, given)
     if state.closing is None:
         cancelled = first == "agent.followup" and state.agents[str(given["agent"])].busy is not None
         return spelled("cancelled", "wakes") if cancelled else spelled(place.name, act)
-    known = place.within is not None or place.name in WORKS
+    known = place.within is not None or place.name in _WORKS
     if first == "run" or not known:
         return None
     told = act.partition(",")[0]  # a boundary that does not open has no body
     return spelled("closed" if state.closed else "closing", place.name, told)
 
 
-def act_of(op: str, args: JsonMap) -> str:
-    """What the grid calls what is done at a place.
-
-    Args:
-        op: The operation.
-        args: Its arguments.
-    """
+def _act_of(op: str, args: JsonMap) -> str:
+    """What the grid calls what is done at a place."""
     match op:
         case "initiator.run":
             what = "clears" if args["agent"] is None else "opens"

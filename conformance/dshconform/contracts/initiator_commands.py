@@ -15,19 +15,25 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.scenarios.macros import message
 
 CURRENT: Final[JsonMap] = {"op": "initiator.current", "args": {}}
+"""Read the initiator, which may be none."""
 REQUIRE: Final[JsonMap] = {"op": "initiator.require", "args": {}}
+"""Read the initiator, which has to be there."""
 GATE: Final[JsonMap] = {"do": "gate"}
-VALUE: Final[JsonMap] = {"x": [1]}
+"""Wait for the suite."""
+_VALUE: Final[JsonMap] = {"x": [1]}
 
 PRE_STEP: Final = "agent/pre-step"
+"""The kind of the function that is asked before a step."""
 TOOL: Final = "tool/execute"
+"""The kind of the body of a tool."""
 SETUP: Final = "setup"
+"""The kind of the setup of an agent."""
 
 AGENTS: Final = ("a", "b")
 """Those that are there from the beginning; others are created."""
 
 BODIES: Final[Mapping[str, Sequence[JsonMap]]] = {
-    "returns": (CURRENT, REQUIRE, {"do": "return", "value": VALUE}),
+    "returns": (CURRENT, REQUIRE, {"do": "return", "value": _VALUE}),
     "throws": (CURRENT, THROW),
     "rejects": (CURRENT, REJECT),
     "waits": (CURRENT, GATE),
@@ -39,20 +45,23 @@ def function(name: str, *script: JsonMap) -> JsonMap:
     """A function of the suite.
 
     Args:
-        name: The name of the function.
-        *script: Its actions.
+        name: Its name.
+        *script: What it does.
     """
     return {"$fn": name, "do": [*script]}
 
 
 def bounded(agent: str | None, name: str, body: str, task: str) -> JsonMap:
-    """Call a function inside a boundary: of an agent, or one that hides every agent.
+    """Call a function inside a boundary.
 
     Args:
-        agent: The agent of the boundary; none hides every agent.
+        agent: Whose the boundary is; nobody's hides every agent.
         name: The name of the function.
-        body: What the function does, a key of `BODIES`.
-        task: The name of the task.
+        body: What it does: a name of `BODIES`.
+        task: What the suite calls what it answers, if that has to be awaited.
+
+    Returns:
+        The action.
     """
     return _run(agent, function(name, *BODIES[body]), task)
 
@@ -61,10 +70,13 @@ def nesting(agent: str | None, name: str, inner: str | None, body: str) -> JsonM
     """Call a function inside a boundary that opens another one, and reads when that is over.
 
     Args:
-        agent: The agent of the boundary; none hides every agent.
-        name: The name of the function.
-        inner: The agent of the one inside.
-        body: What is done in there: `returns` or `throws`.
+        agent: Whose the outer boundary is; nobody's hides every agent.
+        name: The name of the outer function.
+        inner: Whose the inner boundary is.
+        body: What the inner function does: a name of `BODIES`.
+
+    Returns:
+        The action.
     """
     nested = _run(inner, function(f"{name}.inner", *BODIES[body]))
     return _run(agent, function(name, CURRENT, nested, CURRENT))
@@ -74,9 +86,12 @@ def starting(agent: str | None, name: str, task: str) -> JsonMap:
     """Call a function inside a boundary that starts work without returning it.
 
     Args:
-        agent: The agent of the boundary; none hides every agent.
+        agent: Whose the boundary is; nobody's hides every agent.
         name: The name of the function.
-        task: The name of the task.
+        task: What the suite calls the work.
+
+    Returns:
+        The action.
     """
     return _run(agent, function(name, work(task)))
 
@@ -90,7 +105,10 @@ def work(task: str) -> JsonMap:
     """Start work that nobody waits for.
 
     Args:
-        task: The name of the task.
+        task: What the suite calls it.
+
+    Returns:
+        The action.
     """
     return {"op": "run", "args": {"task": task, "do": [CURRENT, GATE]}}
 
@@ -99,8 +117,11 @@ def wake(agent: str, identity: str) -> JsonMap:
     """Send a message that wakes an agent.
 
     Args:
-        agent: The agent.
-        identity: The id of the message.
+        agent: The name of the agent.
+        identity: The message's id, which is its text too.
+
+    Returns:
+        The action.
     """
     return {"op": "agent.followup", "args": {"agent": agent, "message": message(identity)}}
 
@@ -109,8 +130,11 @@ def inject(agent: str, identity: str) -> JsonMap:
     """Send one that wakes nobody.
 
     Args:
-        agent: The agent.
-        identity: The id of the message.
+        agent: The name of the agent.
+        identity: The message's id, which is its text too.
+
+    Returns:
+        The action.
     """
     return {"op": "agent.inject", "args": {"agent": agent, "message": message(identity)}}
 
@@ -128,10 +152,10 @@ def create(agent: str, name: str, task: str, *, waits: bool = False) -> JsonMap:
     """Create an agent with a setup.
 
     Args:
-        agent: The agent.
-        name: The name of the function.
-        task: The name of the task.
-        waits: Whether the function waits for the suite.
+        agent: Its name, which is its id too.
+        name: The name of the setup.
+        task: What the suite calls the creation.
+        waits: Whether the setup waits for the suite.
     """
     setup = function(name, CURRENT, *([GATE] if waits else []))
     return {"op": "agent.create", "args": {"task": task, "agent": agent, "options": ROUTE, "setup": setup}}
@@ -141,10 +165,13 @@ def maintain(agent: str, name: str, task: str, *, waits: bool = False) -> JsonMa
     """Run a maintenance task.
 
     Args:
-        agent: The agent.
-        name: The name of the function.
-        task: The name of the task.
-        waits: Whether the function waits for the suite.
+        agent: The name of the agent.
+        name: The name of the task's function.
+        task: What the suite calls the task.
+        waits: Whether it waits for the suite.
+
+    Returns:
+        The action.
     """
     job = function(name, CURRENT, *([GATE] if waits else []))
     return {"op": "agent.maintain", "args": {"task": task, "agent": agent, "fn": job}}
@@ -154,7 +181,10 @@ def unload(task: str) -> JsonMap:
     """Close the registry.
 
     Args:
-        task: The name of the task.
+        task: What the suite calls the closing.
+
+    Returns:
+        The action.
     """
     return {"op": "world.unload", "args": {"task": task, "part": "agents"}}
 
@@ -163,11 +193,14 @@ def unload(task: str) -> JsonMap:
 
 
 def at(place: JsonMap | None, *items: JsonMap) -> JsonMap:
-    """Do something at a place.
+    """Do something at a place, and read the initiator.
 
     Args:
-        place: The place, as `of_call` or `of_driver` names it; none is outside.
-        *items: What is done there, one after the other.
+        place: The gate of the call in which it is done; none for outside of any.
+        *items: Actions, as this module writes them.
+
+    Returns:
+        The command.
     """
     if place is None:
         return {"do": "burst", "args": {"do": [*items]}}
@@ -178,7 +211,7 @@ def of_call(part: str) -> JsonMap:
     """The place inside the call of a function that is called once.
 
     Args:
-        part: The function.
+        part: The name of the function.
     """
     return {"part": part}
 
@@ -187,8 +220,8 @@ def of_driver(kind: str, agent: str) -> JsonMap:
     """The place inside a turn of an agent: before its first step, or in its tool.
 
     Args:
-        kind: The kind of the call.
-        agent: The agent.
+        kind: Which of the two: `PRE_STEP` or `TOOL`.
+        agent: The name of the agent.
     """
     return {"kind": kind, "agent": agent}
 
@@ -197,18 +230,24 @@ def resolve(kind: str, place: JsonMap) -> JsonMap:
     """End a call that waits: a setup with nothing, everything else with a value.
 
     Args:
-        kind: The kind of the call.
-        place: The place, as `of_call` or `of_driver` names it.
+        kind: The kind of the function that waits.
+        place: Its gate.
+
+    Returns:
+        The command.
     """
     args: JsonMap = {"gate": place}
-    return {"do": "gate.resolve", "args": args if kind == SETUP else {**args, "value": VALUE}}
+    return {"do": "gate.resolve", "args": args if kind == SETUP else {**args, "value": _VALUE}}
 
 
 def reject(place: JsonMap) -> JsonMap:
     """End a call that waits, by a failure.
 
     Args:
-        place: The place, as `of_call` or `of_driver` names it.
+        place: Its gate.
+
+    Returns:
+        The command.
     """
     return {"do": "gate.reject", "args": {"gate": place, "error": FAILURE}}
 
@@ -217,7 +256,10 @@ def go_on(agent: str) -> JsonMap:
     """Let a turn go on that waits before its first step.
 
     Args:
-        agent: The agent.
+        agent: The name of the agent.
+
+    Returns:
+        The command.
     """
     gate = of_driver(PRE_STEP, agent)
     items: list[Json] = [
@@ -247,7 +289,7 @@ def body_of(called: JsonMap) -> str:
     """What the grid calls what a function does inside a boundary.
 
     Args:
-        called: The function.
+        called: As a command writes it.
 
     Raises:
         CommandError: It does what none of the contract's functions does.
@@ -268,7 +310,7 @@ def waits(called: JsonMap) -> bool:
     """Whether a function waits for the suite.
 
     Args:
-        called: The function.
+        called: As a command writes it.
     """
     return actions_of(called)[-1:] == [GATE]
 

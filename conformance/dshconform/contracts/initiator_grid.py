@@ -13,7 +13,7 @@ from dshconform.protocol.json_value import JsonMap
 DIRECT: Final = ("outside", "boundary", "clearing", "nested boundary", "nested clearing")
 """Places from which the registry may be closed."""
 
-PLACES: Final = (
+_PLACES: Final = (
     *DIRECT,
     *("work", "causeless work", "setup", "caused setup", "maintenance", "caused maintenance", "pre-step", "tool"),
 )
@@ -53,13 +53,14 @@ _ENDS: Final = (
 )
 
 CELLS: Final[tuple[str, ...]] = (
-    *(spelled(place, act) for place in PLACES for act in ACTS),
+    *(spelled(place, act) for place in _PLACES for act in ACTS),
     *(spelled(place, "closes") for place in DIRECT),
     *(spelled("closing", place, act) for place in _AT_CLOSING for act in ("reads", "opens", "clears")),
     *(spelled("closed", place, "reads") for place in _AT_CLOSING),
     *(spelled("ends", end) for end in _ENDS),
     spelled("cancelled", "wakes"),
 )
+"""What can be done at every place, and how calls end there."""
 
 
 class _Tour(Tour):
@@ -137,7 +138,7 @@ def _at(place: str) -> list[JsonMap]:
         trailing = (REQUIRE,) if act == "reads" else (CURRENT,)
         tour.visit(spelled(place, act), write.at(where, written(tour.fresh("n")), *trailing))
         tour.do(write.at(where, CURRENT, REQUIRE))
-        tour.rest(stays, failing=PLACES.index(place) % 2 == 0)
+        tour.rest(stays, failing=_PLACES.index(place) % 2 == 0)
     tour.rest([])
     return tour.done
 
@@ -191,7 +192,7 @@ def _closing(place: str, *, held: bool) -> list[JsonMap]:
 
 
 def _prologues() -> Iterator[list[JsonMap]]:
-    for place in PLACES:
+    for place in _PLACES:
         yield _at(place)
     yield _drivers()
     for place in DIRECT:

@@ -16,8 +16,8 @@ from dshconform.contracts.session_state import exactly, members_of
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
-NOBODY: Final = "no initiating agent is active"
-CLOSED: Final = "agent initiator scope is disposed"
+_NOBODY: Final = "no initiating agent is active"
+_CLOSED: Final = "agent initiator scope is disposed"
 
 Spec: TypeAlias = JsonMap | None
 """How a command names a place; nothing is outside."""
@@ -48,7 +48,7 @@ class Place:
     within: tuple[Boundary, ...] | None = None
 
 
-OUTSIDE: Final = Place("outside", None, ("INIT-READ-01",), ())
+_OUTSIDE: Final = Place("outside", None, ("INIT-READ-01",), ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +121,7 @@ class AbstractInitiators:
         """The call that a command names.
 
         Args:
-            spec: How a command names it.
+            spec: As a command names a gate.
         """
         return next((gate for gate in self.gates if gate.spec == spec), None)
 
@@ -129,10 +129,10 @@ class AbstractInitiators:
         """The place that a command names.
 
         Args:
-            spec: How a command names it.
+            spec: As a command names a gate; none for outside of any.
         """
         if spec is None:
-            return OUTSIDE
+            return _OUTSIDE
         gate = self.gate(spec)
         return None if gate is None else gate.place
 
@@ -195,9 +195,9 @@ class AbstractInitiators:
         row: dict[str, Json] = {"on": "return", "op": op, **at}
         clauses = together(said, place.clauses)
         if self.closed:
-            row["error"], clauses = {"message": CLOSED}, ("INIT-CLOSE-04",)
+            row["error"], clauses = {"message": _CLOSED}, ("INIT-CLOSE-04",)
         elif op == "initiator.require" and place.value is None:
-            row["error"] = {"message": NOBODY}
+            row["error"] = {"message": _NOBODY}
         else:
             row["result"] = place.value
         if self.closing is not None and not self.closed:
@@ -222,7 +222,7 @@ class AbstractInitiators:
         self.used |= {part, *([] if task is None else [str(task)])}
         row: dict[str, Json] = {"on": "return", "op": "initiator.run", **at}
         if self.closing is not None:
-            row["error"] = {"message": CLOSED}
+            row["error"] = {"message": _CLOSED}
             self.rows.append(ExpectedRow(row, ("INIT-CLOSE-01",)))
             return ()
         boundary = Boundary()
@@ -415,7 +415,10 @@ class Strands:
         """Nobody in particular.
 
         Args:
-            row: The row.
+            row: One that is not demanded.
+
+        Returns:
+            No clause.
         """
         del row
         return ()

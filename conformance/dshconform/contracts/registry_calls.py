@@ -15,6 +15,7 @@ LISTENERS: Final = 3
 """Listeners of one event at a time, at most: what they do nests."""
 
 NOBODY: Final = "nobody"
+"""An id that no agent has."""
 
 STAGES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "announce": (CREATED, ("entered",)),
@@ -40,7 +41,7 @@ def legal(registry: AbstractRegistry, op: str, args: JsonMap) -> bool:
     """Whether the clauses say what a command does now.
 
     Args:
-        registry: The registry, as it is.
+        registry: Its state before the command.
         op: The operation.
         args: Its arguments.
 
@@ -106,7 +107,7 @@ def cell(registry: AbstractRegistry, op: str, args: JsonMap) -> str | None:
     """The cell that a legal command visits, if it visits one: `entered / announce / throws`.
 
     Args:
-        registry: The registry, as it is.
+        registry: Its state before the command.
         op: The operation.
         args: Its arguments.
     """

@@ -61,7 +61,7 @@ class Standing:
         """A name that nothing has.
 
         Args:
-            kind: What its letter is.
+            kind: What it begins with.
         """
         self.made += 1
         return f"{kind}{self.made}"

@@ -9,21 +9,25 @@ from dshconform.contracts.script_calls import REJECT, THROW, action, actions_of,
 from dshconform.protocol.json_value import Json, JsonMap
 
 CREATED: Final = "agent/created"
+"""The event that tells of a new agent."""
 DISPOSED: Final = "agent/disposed"
+"""The event that tells of the end of an agent."""
 
 STUBS: Final[Mapping[str, str]] = {"y": "y", "x": "x", "x2": "x", "y2": "y", "p": "p", "q": "q"}
 """What is shaped like an agent, each with its id; two ids have two that look alike."""
 
 IDS: Final = tuple(dict.fromkeys(STUBS.values()))
 OWNERS: Final = ("p", "q")
+"""The agents that may own others."""
 HOSTS: Final[Mapping[str, str]] = {"in p": "p", "in q": "q"}
 """Plugins in the scopes of the agents that may own others, each with its agent; they are there from the beginning."""
 
 ODD: Final = "odd"
+"""The name of an agent whose id is not that of its session."""
 ODD_ID: Final = "w"
-"""An agent whose id is not that of its session, and its id."""
-
+"""The id of that agent."""
 ODD_SESSION: Final = "x"
+"""The id of its session."""
 MADE: Final = "made"
 """What the suite's factories answer; it is never entered."""
 
@@ -31,12 +35,15 @@ MADE: Final = "made"
 
 
 def enter(agent: str, leave: str, owner: str | None = None) -> JsonMap:
-    """Make an agent visible; `leave` is its detach.
+    """Make an agent visible.
 
     Args:
-        agent: The agent.
-        leave: The name of its detach or disposer.
-        owner: The agent that owns it, or may.
+        agent: The name of the agent.
+        leave: What the suite calls its detach.
+        owner: The name of the agent that owns it, if one does.
+
+    Returns:
+        The command.
     """
     args: JsonMap = {"agent": agent, "as": leave}
     return {"do": "registry.enter", "args": args if owner is None else {**args, "owner": owner}}
@@ -52,12 +59,15 @@ def announce(agent: Json) -> JsonMap:
 
 
 def register(agent: str, leave: str, through: str | None = None) -> JsonMap:
-    """Do both, through a plugin, which may be one in the scope of an agent.
+    """Enter and announce an agent, through a plugin, which may be one in the scope of an agent.
 
     Args:
-        agent: The agent.
-        leave: The name of its detach or disposer.
-        through: The plugin that it is done through; none for the root.
+        agent: The name of the agent.
+        leave: What the suite calls the disposer.
+        through: The name of the plugin; none for the root.
+
+    Returns:
+        The command.
     """
     return {"do": "registry.register", "args": _through({"agent": agent, "as": leave}, through)}
 
@@ -66,7 +76,10 @@ def undo(name: str) -> JsonMap:
     """Call a detach or a disposer, or remove a listener.
 
     Args:
-        name: Its name.
+        name: What the suite calls it.
+
+    Returns:
+        The command.
     """
     return {"do": "undo", "args": {"of": name}}
 
@@ -75,21 +88,29 @@ def get(identity: str) -> JsonMap:
     """Look an id up.
 
     Args:
-        identity: The id.
+        identity: An agent's, or one that none has.
+
+    Returns:
+        The command.
     """
     return {"do": "registry.get", "args": {"id": identity}}
 
 
 LIST: Final[JsonMap] = {"do": "registry.list", "args": {}}
+"""All agents that are registered."""
 ROOTS: Final[JsonMap] = {"do": "registry.roots", "args": {}}
+"""Those among them that nobody owns."""
 
 
 def owns(identity: str, owner: str) -> JsonMap:
     """Ask who owns an id.
 
     Args:
-        identity: The id.
-        owner: The agent that owns it, or may.
+        identity: The id that is asked for.
+        owner: The name of the agent that may own it.
+
+    Returns:
+        The command.
     """
     return {"do": "registry.owns", "args": {"id": identity, "owner": owner}}
 
@@ -104,10 +125,13 @@ def opened(plugin: str) -> JsonMap:
 
 
 def closed(plugin: str) -> JsonMap:
-    """Close it.
+    """Close a plugin.
 
     Args:
         plugin: The name of the plugin.
+
+    Returns:
+        The command.
     """
     return {"do": "owner.close", "args": {"owner": plugin}}
 
@@ -133,10 +157,13 @@ def fill(name: str, create: str = "answers", resume: str = "answers", through: s
     """Fill the slot of the factory.
 
     Args:
-        name: Its name.
-        create: What it does with a creation, a key of `ENDINGS`.
-        resume: What it does with a resumption.
-        through: The plugin that it is done through; none for the root.
+        name: What the suite calls the factory.
+        create: How its function for new agents ends: a name of `ENDINGS`.
+        resume: How its function for stored ones ends.
+        through: The name of the plugin; none for the root.
+
+    Returns:
+        The command.
     """
     functions: dict[str, Json] = {
         op: {"$fn": f"{name}.{op}", "do": [ENDINGS[how]]} for op, how in (("create", create), ("resume", resume))
@@ -145,13 +172,16 @@ def fill(name: str, create: str = "answers", resume: str = "answers", through: s
 
 
 def make(task: str, op: str = "create", said: str = "nothing", through: str | None = None) -> JsonMap:
-    """Ask for an agent: `create` or `resume`; its id is the task's name.
+    """Ask for an agent: `create` or `resume`.
 
     Args:
-        task: The name of the task, and of the agent.
-        op: `create` or `resume`.
-        said: What the caller says besides the id, a key of `SAID`.
-        through: The plugin that it is done through; none for the root.
+        task: What the suite calls the making, and the id.
+        op: Which of the two.
+        said: What is asked for: a name of `SAID`.
+        through: The name of the plugin; none for the root.
+
+    Returns:
+        The command.
     """
     return {"do": f"agent.{op}", "args": _through({"task": task, "agent": task, **SAID[said]}, through)}
 
@@ -218,7 +248,7 @@ def doing_of(function: JsonMap) -> str:
     """What the grid calls what a listener does.
 
     Args:
-        function: The function, as a `listen` has it.
+        function: As `listen` writes it.
     """
     first = next(iter(actions_of(function)), None)
     if first is None:
@@ -230,7 +260,7 @@ def names_in(function: JsonMap) -> set[str]:
     """The names that a listener will give to what it enters.
 
     Args:
-        function: The function, as a `listen` has it.
+        function: As `listen` writes it.
     """
     return {str(args["as"]) for args in map(_args, actions_of(function)) if "as" in args}
 

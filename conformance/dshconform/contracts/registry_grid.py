@@ -58,6 +58,7 @@ CELLS: Final[tuple[str, ...]] = (
     *_makings(),
     *(spelled(state, name) for name, states in _QUIET.items() for state in states),
 )
+"""What can be done to an agent and to the slot of the factory, in each state of them."""
 
 
 class _Tour(Tour):

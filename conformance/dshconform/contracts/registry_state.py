@@ -22,7 +22,7 @@ from dshconform.contracts.session_state import members_of
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
-NO_FACTORY: Final = "no agent factory registered (load an agent-loop plugin)"
+_NO_FACTORY: Final = "no agent factory registered (load an agent-loop plugin)"
 _NOTHING: Final[Json] = by(("REG-LIFE-02",), "nothing")
 
 
@@ -67,8 +67,10 @@ class Factory:
     """A factory of the suite: its functions, and how often each was called."""
 
     name: str
+    """What the suite calls it."""
     functions: Mapping[str, JsonMap]
     calls: dict[str, int] = field(default_factory=dict)
+    """By operation, how often it was called so far."""
 
 
 @dataclass(slots=True, eq=False)
@@ -76,9 +78,12 @@ class Listener:
     """A listener of the suite: its function, and how often that was called."""
 
     name: str
+    """What the suite calls it."""
     event: str
+    """What it hears."""
     function: JsonMap
     calls: int = 0
+    """How often it was called so far."""
 
     @property
     def doing(self) -> str:
@@ -90,7 +95,9 @@ class Dispatched(NamedTuple):
     """Whether a listener's failure ended a dispatch, and who else has a say in what comes behind."""
 
     vetoed: bool
+    """Whether the failure of a listener ended it."""
     clauses: Clauses
+    """Those that answer for what comes behind it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -171,6 +178,9 @@ class AbstractRegistry:
         Args:
             op: The operation.
             args: Its arguments.
+
+        Returns:
+            What it answers or fails with, and the clauses that say so.
         """
         match op:
             case "registry.enter":
@@ -373,7 +383,7 @@ class AbstractRegistry:
         self.used.add(task)
         if self.slot is None:
             clauses: Clauses = ("FACT-SET-02", "FACT-SET-03") if self.factories else ("FACT-SET-02",)
-            self._settled(task, {"error": {"message": NO_FACTORY}}, clauses)
+            self._settled(task, {"error": {"message": _NO_FACTORY}}, clauses)
             return Outcome(None, clauses=clauses)
         function = self.slot.functions[op]
         calls = self.slot.calls[op] = self.slot.calls.get(op, 0) + 1

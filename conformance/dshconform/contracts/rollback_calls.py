@@ -177,7 +177,15 @@ class Calls(Transactions):
         return {} if unsure else {"result": by(clauses, among.get(identity))}
 
     def inspect(self, args: JsonMap, clauses: Clauses) -> Outcome:
-        """An agent as it shows itself."""
+        """An agent as it shows itself.
+
+        Args:
+            args: The handle of the agent.
+            clauses: Answer for what is seen.
+
+        Raises:
+            Undecided: There is none of that handle, or it was disposed of before it opened a turn and is not idle yet.
+        """
         life = self.life(args)
         if life.handle in self.stopping:
             raise Undecided

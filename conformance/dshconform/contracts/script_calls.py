@@ -14,8 +14,11 @@ from dshconform.running.step import UNCHECKED
 from dshconform.trace.rows import ExpectedRow
 
 FAILURE: Final[JsonMap] = {"$error": {"message": "broken", "as": "broken"}}
+"""What functions of the suite fail with."""
 THROW: Final[JsonMap] = {"do": "throw", "error": FAILURE}
+"""Fail at once."""
 REJECT: Final[JsonMap] = {"do": "reject", "error": FAILURE}
+"""Answer an awaitable that fails."""
 BROKEN: Final[JsonMap] = {"is": "broken"}
 """How that error shows: it is the very one."""
 
@@ -24,16 +27,21 @@ class Outcome(NamedTuple):
     """What a command answers, or the error with which it fails; and who says so."""
 
     result: Json = UNCHECKED
+    """A pattern for what it answers."""
     error: JsonMap | None = None
     clauses: Clauses = ()
+    """Those that say so."""
 
 
 def failed(text: str, *clauses: str) -> Outcome:
     """A command is refused.
 
     Args:
-        text: The text of the error.
-        *clauses: Who says so.
+        text: The message of the error.
+        *clauses: Those that say so.
+
+    Returns:
+        An outcome with that error.
     """
     return Outcome(error={"message": text}, clauses=clauses)
 
@@ -42,8 +50,11 @@ def together(one: Clauses, other: Clauses) -> Clauses:
     """Both, each clause once.
 
     Args:
-        one: Those that come first.
-        other: Those behind.
+        one: They come first.
+        other: Those that are not among them follow.
+
+    Returns:
+        The clauses.
     """
     return (*one, *(clause for clause in other if clause not in one))
 
@@ -66,7 +77,7 @@ def always(*actions: JsonMap) -> JsonMap:
     """A function that follows the same script in every call.
 
     Args:
-        *actions: Its actions.
+        *actions: The script.
     """
     return {"do": [*actions]}
 
@@ -75,7 +86,7 @@ def once(command: JsonMap) -> JsonMap:
     """A function that does something when it is called first, and nothing later.
 
     Args:
-        command: As examples have it.
+        command: What it does the first time.
     """
     return {"calls": [[action(command)], None]}
 
@@ -84,10 +95,13 @@ def listen(name: str, event: str, function: JsonMap, *, prepend: bool = False) -
     """Add a listener.
 
     Args:
-        name: Its name.
+        name: What the suite calls it.
         event: What it hears.
-        function: The function, without its name.
-        prepend: Whether it is called before those that are there.
+        function: What it does, as the members of a function.
+        prepend: Whether it stands before the listeners that are there.
+
+    Returns:
+        The command.
     """
     args: JsonMap = {"as": name, "event": event, "fn": {"$fn": name, **function}}
     return {"do": "listen", "args": {**args, "prepend": True} if prepend else args}
