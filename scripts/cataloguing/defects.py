@@ -9,7 +9,7 @@ from typing import Final
 import griffe
 
 from cataloguing.keys import EventKey
-from cataloguing.reading import Doc, Named, Package, doc_of, public, walk
+from cataloguing.reading import Doc, Named, Package, doc_of, overridden, public, walk
 from cataloguing.sites import MODES, Site
 from dshconform.spec.mentions import RULING_ID, mentioned_ids
 
@@ -89,11 +89,10 @@ def _incomplete(function: griffe.Function, doc: Doc) -> Iterator[str]:
         return
     if any(_COMMAND.match(str(decorator.value)) for decorator in function.decorators):
         return  # its docstring is what `--help` prints, and its options say what they are
-    docs = [doc, *_overridden(function)]
+    docs = [doc, *overridden(function)]
     for parameter in function.parameters:
         name = parameter.name
-        spelled = {name, f"*{name}", f"**{name}"}
-        said = any(spelled & one.given.keys() or _is_said(name, one) for one in docs)
+        said = any(name in one.given or _is_said(name, one) for one in docs)
         if name not in _OWN and not name.startswith("_") and not said:
             yield f"the docstring does not say what {name!r} is: add it under `Args`"
     sections = bool(doc.given or doc.raises or doc.cancellation)
@@ -105,15 +104,6 @@ def _incomplete(function: griffe.Function, doc: Doc) -> Iterator[str]:
             yield f"the docstring does not say when {error} is raised: add it under `Raises`"
     if "async" in function.labels and not any(one.cancellation or "cancel" in one.whole.lower() for one in docs):
         yield "the docstring of a coroutine does not say what a cancellation leaves: add `Cancellation`"
-
-
-def _overridden(function: griffe.Function) -> Iterator[Doc]:
-    """What the docstrings of the methods say that a method overrides: it need not repeat them."""
-    if isinstance(function.parent, griffe.Class):
-        for base in function.parent.mro():
-            overridden = base.members.get(function.name)
-            if isinstance(overridden, griffe.Function) and (doc := doc_of(overridden)) is not None:
-                yield doc
 
 
 def _is_said(name: str, doc: Doc) -> bool:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -162,6 +162,37 @@ def doc_of(named: griffe.Object) -> Doc | None:
     return None
 
 
+def overridden(function: griffe.Function) -> Iterator[Doc]:
+    """What the docstrings of the methods say that a method overrides, the nearest first: it need not repeat them.
+
+    Args:
+        function: A method, or a function, which overrides none.
+    """
+    if isinstance(function.parent, griffe.Class):
+        for base in function.parent.mro():
+            found = base.members.get(function.name)
+            if isinstance(found, griffe.Function) and (doc := doc_of(found)) is not None:
+                yield doc
+
+
+def completed(function: griffe.Function, doc: Doc) -> Doc:
+    """A docstring with what the methods say besides that the method overrides.
+
+    Args:
+        function: The method.
+        doc: What it says itself.
+    """
+    for base in overridden(function):
+        doc = replace(
+            doc,
+            given={**base.given, **doc.given},
+            returns=doc.returns or base.returns,
+            raises={**base.raises, **doc.raises},
+            cancellation=doc.cancellation or base.cancellation,
+        )
+    return doc
+
+
 def _doc(docstring: griffe.Docstring) -> Doc:
     texts: list[str] = []
     given: dict[str, str] = {}
@@ -173,7 +204,7 @@ def _doc(docstring: griffe.Docstring) -> Doc:
             case griffe.DocstringSectionText():
                 texts.append(section.value)
             case griffe.DocstringSectionParameters() | griffe.DocstringSectionAttributes():
-                given |= {item.name: item.description for item in section.value}
+                given |= {item.name.lstrip("*"): item.description for item in section.value}
             case griffe.DocstringSectionReturns() | griffe.DocstringSectionYields():
                 answers += [item.description for item in section.value]
             case griffe.DocstringSectionRaises():

@@ -149,10 +149,10 @@ def test_a_defect_is_found(tmp_path: Path, old: str, new: str, found: str) -> No
     assert wrong(tmp_path, (old, new)) == [found]
 
 
-def added(folder: Path, text: str) -> list[str]:
-    """What is wrong with the small package when something stands in it besides."""
+def besides(text: str) -> tuple[str, str]:
+    """The change by which something stands in the small package besides."""
     end = '"""Wait for so many seconds; a cancellation ends the waiting."""\n'
-    return wrong(folder, (end, f"{end}\n\n{textwrap.dedent(text)}"))
+    return end, f"{end}\n\n{textwrap.dedent(text)}"
 
 
 BASE = '''
@@ -201,7 +201,7 @@ def test_a_method_need_not_repeat_what_the_one_says_that_it_overrides(
     tmp_path: Path, base: str, found: list[str]
 ) -> None:
     """Parameters and errors; without the base both are missing."""
-    assert added(tmp_path, BASE + OVERRIDING.format(base=base)) == found
+    assert wrong(tmp_path, besides(BASE + OVERRIDING.format(base=base))) == found
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_a_method_need_not_repeat_what_the_one_says_that_it_overrides(
 )
 def test_what_is_said_elsewhere_need_not_be_said_again(tmp_path: Path, text: str, found: list[str]) -> None:
     """A class says what its attributes are, as code or wire call them; options of a command have their own help."""
-    assert added(tmp_path, text) == found
+    assert wrong(tmp_path, besides(text)) == found
 
 
 def test_a_module_says_what_the_one_thing_is_that_it_defines(tmp_path: Path) -> None:
@@ -316,6 +316,24 @@ def test_pages_name_what_a_package_has(tmp_path: Path) -> None:
     assert "**Raises** `ValueError`: The piece has no name." in written["play/index.md"]
     assert "| dispatched by | [`play`](play/index.md#play) |" in written["events.md"]
     assert "| listened to by | nobody in the core: it is for plugins |" in written["events.md"]
+
+
+def test_a_page_has_what_a_method_need_not_repeat(tmp_path: Path) -> None:
+    """And parameters that take the rest have what is said of them."""
+    every = '''
+
+    def every(*pieces: str) -> None:
+        """Play them.
+
+        Args:
+            *pieces: Their names.
+        """
+    '''
+    text = pages(catalog_of(tmp_path, besides(BASE + OVERRIDING.format(base="(Player)") + every)))["play/index.md"]
+    pianist = text.partition("### Pianist.play ")[2].partition("## every ")
+    assert "| `piece` | `str` | Its name. |" in pianist[0]
+    assert "**Raises** `ValueError`: The piece has no name." in pianist[0]
+    assert "| `pieces` | `str` | Their names. |" in pianist[2]
 
 
 def test_pages_that_differ_are_stale(tmp_path: Path) -> None:
