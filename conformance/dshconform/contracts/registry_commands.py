@@ -17,6 +17,7 @@ STUBS: Final[Mapping[str, str]] = {"y": "y", "x": "x", "x2": "x", "y2": "y", "p"
 """What is shaped like an agent, each with its id; two ids have two that look alike."""
 
 IDS: Final = tuple(dict.fromkeys(STUBS.values()))
+"""The ids of all of them, each once."""
 OWNERS: Final = ("p", "q")
 """The agents that may own others."""
 HOSTS: Final[Mapping[str, str]] = {"in p": "p", "in q": "q"}
