@@ -40,6 +40,7 @@ class WireLog:
             self._file = path.open("wb", buffering=_BUFFER)
         self.path: Final = path
         self.older: Final = path.with_name(path.name + ".older")
+        """The file with the older half, where there is one."""
         self._limit = limit
         self._size = 0
         self._start = time.monotonic()

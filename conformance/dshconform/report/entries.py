@@ -27,6 +27,7 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     protocol: int
     """The version of the protocol."""
     clauses: str
+    """A digest of the ids, levels, profiles and texts of all clauses."""
 
 
 class ShardEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +36,7 @@ class ShardEntry(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     """Which part, counted from 1."""
     of: int
+    """How many parts there are."""
 
 
 class ClauseEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,6 +51,7 @@ class ClauseEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     status: str
     """What is known of it, a `Status`."""
     held: int
+    """How often all checks together evaluated it and it held."""
     checks: list[str]
     """The checks that cite it."""
     reason: str | None = None
@@ -133,6 +136,7 @@ class RowsEntry(msgspec.Struct, frozen=True, kw_only=True):
     pairs: list[tuple[str, str]]
     """The rows as lines of text."""
     first: int | None
+    """The place of the first pair that differs, counted from 0; none where none does."""
 
     @classmethod
     def of(cls, rows: Alignment) -> "RowsEntry | None":
@@ -179,6 +183,7 @@ class FailureEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     found_after: int = 0
     """Commands of the example before it was minimised."""
     example: int = 0
+    """The number of the example, counted from 0."""
     met: list[str] = []
     """The clauses that were blamed when it was met, before it was minimised."""
 
@@ -253,6 +258,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     entry: Deviation
     """The difference, as the ledger lists it."""
     met: int
+    """How often the run met it."""
 
 
 class FaultEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -297,7 +303,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     versions: Versions
     """What the suite, the specification and the protocol were."""
     implementation: ImplementationInfo
+    """What the adapter said that it drives."""
     target: str
+    """How the command line named it."""
     profiles: list[str]
     """Those that the implementation declared."""
     features: list[str]

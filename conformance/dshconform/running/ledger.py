@@ -75,7 +75,9 @@ class Ledger:
     """The entries of one implementation, and how often each was met in this run."""
 
     entries: Sequence[Deviation] = ()
+    """In the order of the file."""
     met: dict[int, int] = field(default_factory=dict)
+    """By the place of an entry, how often it was met; without those that were not."""
 
     def accepts(self, difference: Difference) -> bool:
         """Whether an `accept` entry covers a difference; it is counted as met."""

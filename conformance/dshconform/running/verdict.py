@@ -59,6 +59,7 @@ class ClauseResult:
     """One clause after a run."""
 
     clause: Clause
+    """As the specification has it."""
     status: Status
     """What is known of it."""
     checks: tuple[str, ...]

@@ -24,7 +24,9 @@ class Exchange:
     """One step that was performed, and the reply to it."""
 
     step: Step
+    """What was sent, and what was demanded."""
     reply: Reply
+    """What came back, its rows included."""
 
 
 def _nothing(_: Exchange) -> None:

@@ -50,20 +50,23 @@ class PatternError(ValueError):
 class Difference:
     """The first place where a value is not what a pattern demands.
 
-    `at` names the annotated place (`log turn/end.event.data.reason`) and is what a ledger entry refers to,
-    `found` the value there; `expected` and `observed` are the differing parts themselves, `path` leads from the
-    annotated place to them.
+    Args:
+        clauses: Those that demand what was not found, the one that answers first before the others.
+        at: The annotated place (`log turn/end.event.data.reason`), which is what a ledger entry refers to.
+        found: The value there.
+        path: What leads from the annotated place to the parts that differ.
+        expected: What the pattern has there.
+        observed: What was observed there.
+        sentence: What the clauses demand, in words.
     """
 
     clauses: tuple[str, ...]
-    """Those that demand what was not found."""
     at: str
     found: Json
     path: Path
     expected: Json
     observed: Json
     sentence: str
-    """What they demand, in words."""
 
 
 def _never(_: Difference) -> bool:
@@ -80,6 +83,7 @@ class Matching:
 
     tolerate: Callable[[Difference], bool] = _never
     bound: dict[str, Json] = field(default_factory=dict)
+    """What the names of `$bind` stand for so far."""
     _evaluated: list[Json] = field(default_factory=list)
     """The clauses of every evaluation that held, in order: adding is cheap, and they are counted once, at the end."""
 

@@ -58,6 +58,7 @@ class ExpectedRow:
     pattern: JsonMap
     """What the row has to match."""
     clauses: tuple[str, ...] = ()
+    """Those that demand it, the one that answers first for a difference before the others."""
 
     @property
     def title(self) -> str:
