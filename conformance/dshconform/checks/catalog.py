@@ -15,6 +15,7 @@ from dshconform.contracts.prompt import PromptModel
 from dshconform.contracts.registry import RegistryModel
 from dshconform.contracts.rollback import RollbackModel
 from dshconform.contracts.scheduling import SchedulingModel
+from dshconform.contracts.scope import ScopeModel
 from dshconform.contracts.session import SessionModel
 from dshconform.contracts.table import TableCheck
 from dshconform.contracts.turn import TurnModel
@@ -38,6 +39,7 @@ MODELS: Final[Mapping[str, type[Model]]] = {
         RollbackModel,
         RegistryModel,
         InitiatorModel,
+        ScopeModel,
     )
 }
 """The models of the contract machines, by contract."""

@@ -1,0 +1,260 @@
+"""The alphabet of the scope contract: how its commands are written, and how they are read."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, TypeAlias
+
+from dshconform.contracts.inbox_commands import items_of
+from dshconform.protocol.json_value import Json, JsonMap, same
+
+Mode: TypeAlias = Literal["emit", "serial", "parallel", "waterfall"]
+MODES: Final[tuple[Mode, ...]] = ("emit", "serial", "parallel", "waterfall")
+
+Load: TypeAlias = Literal["plain", "waiting", "gated"]
+"""How a plugin loads: at once, never, or when the suite says so."""
+
+Adopted: TypeAlias = Literal["scope", "wrapper", "entry"]
+"""What a composite hands over between its first and its last part."""
+
+KEYS: Final = ("a", "b", "c", "d", "e")
+PARENTS: Final[Mapping[str, str]] = {"b": "a", "c": "b", "d": "a"}
+"""How the keys hang together at first; `e` is by itself."""
+
+MINTER: Final = "minter"
+SCOPES: Final[Mapping[str, str]] = {"A": "a", "B": "b", "C": "c", "D": "d"}
+"""The scopes that there are at first, each with its key; the minter has minted them."""
+
+TABLE: Final = "table"
+OUTER: Final = "outer"
+"""A service that passes on what it is given to the table."""
+
+EVENT: Final = "ping"
+NAMES: Final = ("x", "y", "z")
+"""Few, so that one hides another."""
+
+TARGETS: Final[Mapping[str, JsonMap]] = {
+    "bare": {},
+    "no": {"filter": {"$fn": "no", "when": {"context": "nobody"}}},
+    "strict": {"filter": {"$fn": "strict", "when": {"context": "B"}, "do": [{"do": "return", "value": True}]}},
+    "to-none": {"key": None},
+    **{f"to-{key}": {"key": key} for key in KEYS},
+    "no-c": {"base": "no", "key": "c"},
+    "strict-c": {"base": "strict", "key": "c"},
+}
+"""The receivers; those with a key are carriers, made once, before any link is moved."""
+
+ADMITS: Final[Mapping[str, str]] = {"no": "nobody", "strict": "B"}
+"""By base, the one context that its filter accepts."""
+
+LINKS: Final[Mapping[str, str]] = {f"link-{key}": key for key in PARENTS}
+
+
+def _into(where: str, **args: Json) -> JsonMap:
+    return args if where == "root" else {**args, "in": where}
+
+
+def mint(name: str, key: str, where: str, parent: str | None = None) -> JsonMap:
+    """A scope of a key, through a context."""
+    around: JsonMap = {} if parent is None else {"parent": parent}
+    return {"do": "scope.open", "args": _into(where, scope=name, key=key, **around)}
+
+
+def mount(name: str, where: str, load: Load = "plain") -> JsonMap:
+    """A plugin that requires both services; one that waits requires a third that nobody provides."""
+    requires: list[Json] = [TABLE, OUTER, *(["absent"] if load == "waiting" else [])]
+    body: JsonMap = {"body": {"$fn": f"body {name}", "do": "gate"}} if load == "gated" else {}
+    return {"do": "owner.open", "args": _into(where, owner=name, requires=requires, **body)}
+
+
+def derive(name: str, where: str) -> JsonMap:
+    """A context of the same owner."""
+    return {"do": "ctx.derive", "args": _into(where, context=name)}
+
+
+def effect(name: str, where: str, *, gated: bool = False) -> JsonMap:
+    """An effect, whose undo may wait for the suite."""
+    undoes: JsonMap = {"$fn": name, "do": "gate"} if gated else {"$fn": name}
+    return {"do": "effect", "args": _into(where, **{"as": name}, undo=undoes)}
+
+
+def composite(name: str, where: str, adopted: Adopted) -> JsonMap:
+    """An effect with a first and a last part, and between them what it has registered itself.
+
+    A scope in it has an effect, whose undo waits; it is handed over by its raw disposer or by a function that closes
+    it. The parts around an entry look at the table.
+    """
+    looks: JsonMap = {"op": "service.view", "args": look("e")["args"]}
+    part, inner = f"{name}.e", f"{name}.s"
+    closes: Json = {"$fn": f"{name}.w", "do": [{"op": "scope.close", "args": {"scope": inner, "task": f"{name}.t"}}]}
+    outer_parts: JsonMap = {"do": [looks]} if adopted == "entry" else {}
+    entry_at = _into(where, **{"as": part}, key=TABLE, name=part)
+    held: Mapping[Adopted, Sequence[JsonMap]] = {
+        "scope": (*_scoped(inner, part, where), _handed({"$disposer": inner})),
+        "wrapper": (*_scoped(inner, part, where), _handed(closes)),
+        "entry": ({"op": "service.add", "args": entry_at}, _handed({"$disposer": part})),
+    }
+    first, last = ({"$fn": f"{name}.{which}", **outer_parts} for which in ("first", "last"))
+    body: JsonMap = {"$fn": f"body {name}", "do": [_handed(first), *held[adopted], _handed(last)]}
+    return {"do": "effect", "args": _into(where, **{"as": name}, body=body)}
+
+
+def _scoped(scope: str, part: str, where: str) -> tuple[JsonMap, JsonMap]:
+    opens = mint(scope, "e", where)
+    registers = effect(part, scope, gated=True)
+    return {"op": opens["do"], "args": opens["args"]}, {"op": registers["do"], "args": registers["args"]}
+
+
+def _handed(value: Json) -> JsonMap:
+    return {"do": "yield", "value": value}
+
+
+def add(part: str, name: str, where: str, service: str = TABLE) -> JsonMap:
+    """A name is filed with a service, through a context."""
+    return {"do": "service.add", "args": _into(where, **{"as": part}, key=service, name=name)}
+
+
+def close(scope: str, task: str) -> JsonMap:
+    """A scope ends, or its end is joined."""
+    return {"do": "scope.close", "args": {"scope": scope, "task": task}}
+
+
+def undo(name: str, task: str) -> JsonMap:
+    """What has that name is undone by its disposer: an effect, an entry, a listener, a scope."""
+    return {"do": "undo", "args": {"of": name, "task": task}}
+
+
+def end(owner: str, task: str) -> JsonMap:
+    """A plugin ends."""
+    return {"do": "owner.close", "args": {"owner": owner, "task": task}}
+
+
+def release(part: str) -> JsonMap:
+    """A body or an undo that waits goes on."""
+    return {"do": "gate.resolve", "args": {"gate": {"part": part}}}
+
+
+def bind(name: str, key: str, parent: str) -> JsonMap:
+    """A key is given a parent."""
+    return {"do": "scope.bind", "args": {"as": name, "key": key, "parent": parent}}
+
+
+def rebind(name: str, parent: str) -> JsonMap:
+    """A key is given another one."""
+    return {"do": "scope.rebind", "args": {"of": name, "parent": parent}}
+
+
+def tag(where: str) -> JsonMap:
+    """The tag of a context is read."""
+    return {"do": "scope.of", "args": _into(where)}
+
+
+def dispatch(mode: Mode, to: str | None = None, where: str = "root", *, inner: bool = False) -> JsonMap:
+    """The event is dispatched; an inner dispatch is one from within a listener."""
+    receiver: JsonMap = {} if to is None else {"to": to}
+    task: JsonMap = {} if inner else {"task": f"dispatched {mode}"}
+    default: JsonMap = {"$fn": "default", "do": [{"do": "return", "value": "default"}]}
+    last: JsonMap = {"default": default} if mode == "waterfall" else {}
+    args = _into(where, mode=mode, event=EVENT, args=["inner" if inner else "outer"], **receiver, **task, **last)
+    return {"do": "dispatch", "args": args}
+
+
+def look(key: str) -> JsonMap:
+    """What a key sees is looked at, from within a listener."""
+    return {"do": "service.view", "args": {"service": TABLE, "scope": key}}
+
+
+ENDINGS: Final[Mapping[str, JsonMap]] = {
+    "answers": {"do": "return", "value": "answer"},
+    "answers zero": {"do": "return", "value": 0},
+    "answers false": {"do": "return", "value": False},
+}
+"""What a listener may answer; else it passes, or throws."""
+
+THROWS: Final = "throws"
+HEARS: Final = "hears"
+
+
+def listen(
+    name: str,
+    where: str,
+    doing: str | JsonMap = HEARS,
+    *,
+    once: bool = False,
+    everywhere: bool = False,
+    prepend: bool = False,
+) -> JsonMap:
+    """A listener, that passes, ends in some way, or performs a command the first time that it is called."""
+    function: JsonMap
+    if isinstance(doing, Mapping):
+        function = {"$fn": name, "calls": [[{"op": doing["do"], "args": doing["args"]}], []]}
+    elif doing == THROWS:
+        function = {"$fn": name, "do": [{"do": "throw", "error": {"$error": {"message": name, "as": name}}}]}
+    else:
+        function = {"$fn": name, "do": [] if doing == HEARS else [ENDINGS[doing]]}
+    flags: JsonMap = {
+        flag: True for flag, given in (("once", once), ("global", everywhere), ("prepend", prepend)) if given
+    }
+    return {"do": "listen", "args": _into(where, **{"as": name}, event=EVENT, fn=function, **flags)}
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def where_in(args: JsonMap) -> str:
+    """The context through which a command goes."""
+    return str(args.get("in", "root"))
+
+
+def load_of(args: JsonMap) -> Load:
+    """How a plugin loads."""
+    if "body" in args:
+        return "gated"
+    return "waiting" if "absent" in _texts(args.get("requires")) else "plain"
+
+
+def adopted_in(args: JsonMap) -> Adopted | None:
+    """What a composite hands over, if a command registers one."""
+    body = args.get("body")
+    if not isinstance(body, Mapping):
+        return None
+    actions = items_of(body)
+    if any(action.get("op") == "service.add" for action in actions):
+        return "entry"
+    handed = [action.get("value") for action in actions if action.get("do") == "yield"]
+    return "scope" if any(isinstance(value, Mapping) and "$disposer" in value for value in handed) else "wrapper"
+
+
+def is_gated(args: JsonMap) -> bool:
+    """Whether the undo of an effect waits."""
+    undoes = args.get("undo")
+    return isinstance(undoes, Mapping) and undoes.get("do") == "gate"
+
+
+def act_in(args: JsonMap) -> JsonMap | None:
+    """What a listener performs the first time, if it does."""
+    function = args.get("fn")
+    calls = function.get("calls") if isinstance(function, Mapping) else None
+    if not isinstance(calls, list | tuple) or not isinstance(calls[0], list | tuple):
+        return None
+    action = calls[0][0]
+    assert isinstance(action, Mapping)
+    return {"do": action["op"], "args": action["args"]}
+
+
+def doing_in(args: JsonMap) -> str:
+    """What a listener does each time: it hears, answers or throws."""
+    function = args.get("fn")
+    script = function.get("do") if isinstance(function, Mapping) else None
+    if not isinstance(script, list | tuple) or not script:
+        return HEARS
+    ends = script[0]
+    return next((name for name, ending in ENDINGS.items() if same(ending, ends)), THROWS)
+
+
+def part_in(args: JsonMap) -> str:
+    """The function whose call a command lets go on."""
+    gate = args.get("gate")
+    return str(gate.get("part")) if isinstance(gate, Mapping) else ""
+
+
+def _texts(value: Json) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list | tuple) else []
