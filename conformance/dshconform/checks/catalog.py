@@ -51,6 +51,7 @@ _COMMANDS: Final[Mapping[str, int]] = {
     RollbackModel.name: 12,
     RegistryModel.name: 40,
     InitiatorModel.name: 40,
+    ScopeModel.name: 30,
 }
 """How many commands an example has, where one command does much, or what was begun is soon at an end."""
 

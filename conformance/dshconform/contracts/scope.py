@@ -22,7 +22,9 @@ from dshconform.contracts.scope_commands import (
     SCOPES,
     TABLE,
     TARGETS,
+    adopted_in,
     bind,
+    composite,
     mint,
 )
 from dshconform.contracts.scope_grid import CELLS, PROLOGUES, cell_of
@@ -132,12 +134,16 @@ class ScopeModel(Model):
         op, args = read_command(command)
         if op == "burst":
             return [{"do": one, "args": given} for one, given in map(read_command, items_of(args))]
+        adopted = adopted_in(args) if op == "effect" else None
+        if adopted is not None:
+            plain = composite(str(args["as"]), "root", adopted)
+            return [] if plain["args"] == args else [plain]
         plainer: list[JsonMap] = [{key: value for key, value in args.items() if key != flag} for flag in _FLAGS]
         undoes = args.get("undo")
         if isinstance(undoes, Mapping) and "do" in undoes:
             plainer.append({**args, "undo": {"$fn": undoes["$fn"]}})
         function = args.get("fn")
-        if isinstance(function, Mapping) and (function.get("do") or "calls" in function):
+        if isinstance(function, Mapping) and ("do" not in function or function["do"]):
             plainer.append({**args, "fn": {"$fn": function["$fn"], "do": []}})
         if args.get("mode") in {"serial", "parallel"}:
             plainer.append({**args, "mode": "emit"})
@@ -159,7 +165,8 @@ class ScopeModel(Model):
         """A look at what may have changed: each view and each chain of which a clause says something now."""
         world, found = self.world, list[Step]()
         for key, before, now in zip(VIEWED, views, self._views(), strict=True):
-            clauses = world.changed if before != now else world.kept
+            kept = (world.outside if key is None else ()) or world.kept
+            clauses = kept if before == now else (*world.changed, *(world.kept if now else ()))
             if clauses:
                 scope: JsonMap = {} if key is None else {"scope": key}
                 expect = Expectation(clauses=clauses, result=now)

@@ -10,10 +10,13 @@ from dshconform.contracts.scope_commands import (
     KEYS,
     MODES,
     OUTER,
+    REJECTS,
     TABLE,
     TARGETS,
     act_in,
     adopted_in,
+    composite,
+    function_in,
     part_in,
     where_in,
 )
@@ -78,11 +81,16 @@ def _may_register(world: ScopeWorld, op: str, args: JsonMap, fiber: Fiber) -> bo
                 raise CommandError(f"an entry goes to {TABLE} or {OUTER}, not to {args.get('key')!r}")
             return fiber.reads and not world.layers.has(fiber.tag, str(args["name"]))
         case "effect":
-            return adopted_in(args) != "entry" or fiber.reads
+            adopted = adopted_in(args)
+            if adopted is not None and args != composite(str(args["as"]), where_in(args), adopted)["args"]:
+                raise CommandError(f"a composite of the scope contract adopts {adopted}, not {dict(args)!r}")
+            return adopted != "entry" or fiber.reads
         case "listen":
             if args.get("event") != EVENT:
                 raise CommandError(f"listeners of the scope contract hear {EVENT}, not {args.get('event')!r}")
-            act = act_in(args)
+            act, (part, shared) = act_in(args), function_in(args)
+            if shared:
+                return part in world.known and world.known[part].act is None
             return act is None or _may_act(world, *read_command(act))
         case _:
             return True
@@ -114,6 +122,8 @@ def _may_dispatch(world: ScopeWorld, args: JsonMap) -> bool:
         raise CommandError(f"{args.get('mode')!r} is no mode of dispatch: {', '.join(MODES)}")
     if args.get("to") not in {None, *TARGETS}:
         raise CommandError(f"an event is sent to {', '.join(TARGETS)}, not to {args['to']!r}")
+    if args["mode"] == "waterfall" and any(one.doing == REJECTS for one in world.listeners):
+        return False  # what it answers then is told by a task, and not part of this contract
     acts = [read_command(one.pending) for one in world.listeners if one.pending is not None]
     if not all(_may_act(world, *act) for act in acts):
         return False

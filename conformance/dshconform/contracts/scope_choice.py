@@ -24,7 +24,7 @@ _CONTEXTS: Final = 16
 _LISTENERS: Final = 7
 """Contexts and listeners that there are, about; beyond that, others end first."""
 
-_DOINGS: Final = (write.HEARS, write.HEARS, *write.ENDINGS, write.THROWS)
+_DOINGS: Final = (write.HEARS, write.HEARS, *write.ENDINGS, write.THROWS, write.REJECTS)
 
 
 @dataclass(slots=True)
@@ -97,6 +97,8 @@ class Standing:
 
     def _listen(self, source: Source, world: ScopeWorld) -> JsonMap:
         where, name = _where(source, world), self._name("l")
+        if world.listeners and not source.below(10):
+            return write.listen(name, where, twin=source.choose(world.listeners).part)
         doing = self._act(source, world) if not source.below(3) else source.choose(_DOINGS)
         once, everywhere, prepend = (not source.below(bound) for bound in (6, 6, 4))
         return write.listen(name, where, doing, once=once, everywhere=everywhere, prepend=prepend)
@@ -117,10 +119,10 @@ class Standing:
                 return write.add(name, name, where)
             case 5:
                 return write.mint(self._name("s"), source.choose(write.KEYS), where)
-            case 6:
-                return write.look(source.choose(write.KEYS))
-            case _:
+            case 6 if world.listeners:
                 return self._undo(source, [world.items[one.name] for one in world.listeners])
+            case _:
+                return write.look(source.choose(write.KEYS))
 
     def _undo(self, source: Source, items: Sequence[Item]) -> JsonMap:
         return write.undo(source.choose(items).name, self._name("t")) if items else NOTHING
@@ -130,10 +132,10 @@ class Standing:
         which = source.weighted([(6, "owner"), (3, "own"), (1, "minter")])
         if which == "minter" and not source.below(4):
             return write.end(write.MINTER, self._name("t"))
-        if which == "own" or not alive:
-            owned = [item for item in world.items.values() if item.fiber is None]
+        owned = [item for item in world.items.values() if item.fiber is None]
+        if owned and (which == "own" or not alive):
             return self._undo(source, owned)
-        fiber = source.choose(alive[-12:])
+        fiber = source.choose(alive[-12:] or world.fibers[1:])
         if fiber.kind == "plugin":
             return write.end(fiber.name, self._name("t"))
         write_end = source.choose((write.close, write.close, write.undo))

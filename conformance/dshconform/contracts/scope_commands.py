@@ -170,6 +170,7 @@ ENDINGS: Final[Mapping[str, JsonMap]] = {
 """What a listener may answer; else it passes, or throws."""
 
 THROWS: Final = "throws"
+REJECTS: Final = "rejects"
 HEARS: Final = "hears"
 
 
@@ -178,16 +179,23 @@ def listen(
     where: str,
     doing: str | JsonMap = HEARS,
     *,
+    twin: str | None = None,
     once: bool = False,
     everywhere: bool = False,
     prepend: bool = False,
 ) -> JsonMap:
-    """A listener, that passes, ends in some way, or performs a command the first time that it is called."""
+    """A listener, that passes, ends in some way, or performs a command the first time that it is called.
+
+    A twin has the function of another listener.
+    """
     function: JsonMap
     if isinstance(doing, Mapping):
         function = {"$fn": name, "calls": [[{"op": doing["do"], "args": doing["args"]}], []]}
-    elif doing == THROWS:
-        function = {"$fn": name, "do": [{"do": "throw", "error": {"$error": {"message": name, "as": name}}}]}
+    elif twin is not None:
+        function = {"$fn": twin}
+    elif doing in {THROWS, REJECTS}:
+        fails: JsonMap = {"do": doing.removesuffix("s"), "error": {"$error": {"message": name, "as": name}}}
+        function = {"$fn": name, "do": [fails]}
     else:
         function = {"$fn": name, "do": [] if doing == HEARS else [ENDINGS[doing]]}
     flags: JsonMap = {
@@ -247,7 +255,16 @@ def doing_in(args: JsonMap) -> str:
     if not isinstance(script, list | tuple) or not script:
         return HEARS
     ends = script[0]
-    return next((name for name, ending in ENDINGS.items() if same(ending, ends)), THROWS)
+    assert isinstance(ends, Mapping)
+    fails = REJECTS if ends.get("do") == "reject" else THROWS
+    return next((name for name, ending in ENDINGS.items() if same(ending, ends)), fails)
+
+
+def function_in(args: JsonMap) -> tuple[str, bool]:
+    """The function of a listener, and whether that is another one's."""
+    function = args.get("fn")
+    assert isinstance(function, Mapping)
+    return str(function["$fn"]), len(function) == 1
 
 
 def part_in(args: JsonMap) -> str:

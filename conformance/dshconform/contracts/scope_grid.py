@@ -19,6 +19,7 @@ from dshconform.contracts.scope_commands import (
     KEYS,
     MINTER,
     MODES,
+    REJECTS,
     THROWS,
     Mode,
     add,
@@ -79,6 +80,8 @@ LAYERS: Final[Mapping[str | None, str]] = {
     "e": "alone",
 }
 _NOTHING_HIDDEN: Final = ("global", "uncovers")
+_DOINGS: Final = (*ENDINGS, THROWS, REJECTS)
+_NO_TASK: Final = ("waterfall", REJECTS)
 _ACTS: Final = ("registers", "adds", "mints", "removes", "ends", "moves", "dispatches", "looks")
 _ADOPTED: Final = ("scope", "wrapper", "entry")
 _AT_ONCE: Final = ("effect", "listen", "add", "mint", "dispatch", "end")
@@ -93,7 +96,9 @@ def _cells() -> Iterator[str]:
         yield from (spelled("end", owner, state) for state in states if owner != "derived")
     yield from (spelled(what, "root", "active") for what in _REGISTRATIONS if what != "add")
     yield from (spelled(*cell) for cell in product(MODES, _RELATIONS, _STATES["plugin"]))
-    yield from (spelled(mode, "a listener", doing) for mode, doing in product(MODES, (*ENDINGS, THROWS)))
+    yield from (
+        spelled(mode, "a listener", doing) for mode, doing in product(MODES, _DOINGS) if (mode, doing) != _NO_TASK
+    )
     yield from (spelled(mode, "a listener", act) for mode, act in product(MODES, _ACTS))
     for name in LAYERS.values():
         yield from (spelled("add", name, how) for how in _hows(name))
@@ -116,7 +121,7 @@ def _unsaid(owner: Owner, state: State, what: str) -> bool:
     """Whether it is no cell: a service that cannot be found, or an entry of which more is said by its layer."""
     if owner in {"scope", "scope in a scope"}:
         return what == "add" and state == "active"
-    return what == "add" and state in {"waiting", "gone"}
+    return what == "add" and owner != "derived" and state in {"waiting", "gone"}
 
 
 def _hows(layer: str) -> Sequence[str]:
@@ -246,7 +251,7 @@ def _cell_of_dispatch(world: ScopeWorld, args: JsonMap) -> str | None:
     mode, newest = str(args["mode"]), list(world.known.values())[-1]
     if newest.pending is not None:
         return spelled(mode, "a listener", _DOES[str(newest.pending["do"])])
-    if newest.doing != HEARS:
+    if newest.doing != HEARS and newest.gone is None:
         return spelled(mode, "a listener", newest.doing)
     stands = relation(world.keys, newest, receiver(str(args["to"]) if "to" in args else None))
     return spelled(mode, stands, newest.via.fiber.state)
@@ -326,6 +331,7 @@ def _registering(owner: Owner) -> Iterator[list[JsonMap]]:
         ends = [_ending(owner, name, task) for task in ("u", "v")]
         waits = [release("c.e"), release("g")] if state in {"waiting", "loading", "active"} else []
         yield [
+            listen("stays", "root"),
             *_open(owner, name, state),
             tag(name),
             *_reach(owner, name, state),
@@ -390,11 +396,35 @@ def _answering(mode: Mode) -> list[JsonMap]:
     """Listeners that answer and throw, in front of one that hears."""
     numbers = count(1)
     found: list[JsonMap] = [listen("plain", "root")]
-    for doing in (*ENDINGS, THROWS):
+    for doing in _DOINGS:
+        if (mode, doing) == _NO_TASK:
+            continue
         name = f"l{next(numbers)}"
         found += [listen(name, "B", doing, prepend=True), dispatch(mode, "to-c"), undo(name, f"t {name}")]
     found += [listen("one", "B", THROWS), listen("two", "C", THROWS), listen("three", "root"), dispatch(mode, "to-c")]
     return found
+
+
+def _alike() -> Iterator[list[JsonMap]]:
+    """Listeners with one function, one that calls itself, and those that come and go."""
+    yield [
+        *(listen("l", "B"), listen("m", "C"), listen("k", "B", twin="l"), undo("k", "t1"), dispatch("emit", "to-c")),
+        *(undo("k", "t2"), undo("l", "t3"), dispatch("emit", "to-c")),
+    ]
+    yield [
+        listen("l", "B", dispatch("emit", "to-c", inner=True), once=True),
+        dispatch("emit", "to-c"),
+        dispatch("emit"),
+    ]
+    yield [
+        listen("l", "B"),
+        listen("m", "C"),
+        listen("k", "B"),
+        dispatch("emit", "strict"),
+        dispatch("emit", "strict-c"),
+    ]
+    yield [mount("p", "root", "waiting"), effect("e", "p"), end("p", "t1")]
+    yield [mint("s", "e", MINTER, "c"), mint("u", "a", MINTER)]
 
 
 def _owning() -> Iterator[list[JsonMap]]:
@@ -413,7 +443,14 @@ def _owning() -> Iterator[list[JsonMap]]:
     yield [composite("c", MINTER, "scope"), close("c.s", "t1"), undo("c", "t2"), release("c.e"), undo("c", "t3")]
     yield [
         *(derive("x", "B"), tag("x"), effect("e", "x"), listen("l", "x"), add("n", "x", "x"), close("B", "t1")),
-        *(dispatch("emit", "to-c"), tag("root"), effect("r", "root"), listen("m", "root"), mint("s", "e", "root")),
+        *(
+            add("late", "z", "x"),
+            dispatch("emit", "to-c"),
+            tag("root"),
+            effect("r", "root"),
+            listen("m", "root"),
+            mint("s", "e", "root"),
+        ),
         *(mount("p", "root"), composite("c", "root", "scope")),
     ]
 
@@ -464,6 +501,8 @@ def _linking() -> Iterator[list[JsonMap]]:
         *(mint("v", "d", "B", "d"), add("n", "x", "s"), *shows),
     ]
     yield [*begins, dispatch("emit", "strict-c"), dispatch("waterfall", "strict"), dispatch("emit", "no")]
+    yield [*begins, rebind("link-b", "e"), *shows, dispatch("emit", None, "D"), dispatch("emit", "to-c", "D")]
+    yield [listen("g", MINTER, everywhere=True), dispatch("emit", "no"), end(MINTER, "t1"), dispatch("emit", "no")]
 
 
 def _stretches() -> Iterator[list[JsonMap]]:
@@ -494,6 +533,7 @@ PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = tuple(
         _layered(),
         *([_acting(mode, act)] for mode, act in product(MODES, _ACTS)),
         *([_answering(mode)] for mode in MODES),
+        _alike(),
         _owning(),
         _ends(),
         _linking(),

@@ -29,7 +29,8 @@ class Fiber:
         begun: Whether the body of a plugin has begun, or will not.
         unwinding: Whether its undos were started.
         ended_by: Why it ends: its own disposer, that of an owner, or of the composite that holds it.
-        raw: Whether its raw disposer was called, rather than its shared one.
+        raw: Whether its raw disposer was called by name.
+        shared: Whether its shared disposal has started its end.
         gated: Whether its body waits.
         waited: Whether it never loaded before its end was asked for.
     """
@@ -44,6 +45,7 @@ class Fiber:
     unwinding: bool = False
     ended_by: Literal["itself", "its owner"] | None = None
     raw: bool = False
+    shared: bool = False
     gated: bool = False
     waited: bool = False
 
@@ -66,7 +68,7 @@ class Fiber:
         if self.kind == "scope":
             assert self.parent is not None
             return self.parent.kind != "root" and self.parent.reads
-        return self.kind == "root" or (self.begun and self.state not in {"waiting", "gone"})
+        return self.kind == "root" or (self.begun and not self.waited and self.state not in {"waiting", "gone"})
 
 
 @dataclass(slots=True, eq=False)
@@ -123,8 +125,9 @@ class Listener:
     """A listener.
 
     Args:
-        name: Its function, and its disposer.
+        name: Its disposer.
         via: The context through which it was registered.
+        part: Its function, which may be another listener's.
         doing: What it does each time.
         act: What it performs the first time, if it does.
         once: Whether it is heard once only.
@@ -136,6 +139,7 @@ class Listener:
 
     name: str
     via: Context
+    part: str
     doing: str
     act: JsonMap | None = None
     once: bool = False

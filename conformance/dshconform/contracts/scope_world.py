@@ -11,13 +11,16 @@ from dshconform.contracts.inbox_commands import items_of, read_command
 from dshconform.contracts.inbox_rows import Clauses, by, return_row
 from dshconform.contracts.scope_commands import (
     EVENT,
+    HEARS,
     KEYS,
     MINTER,
+    REJECTS,
     SCOPES,
     THROWS,
     act_in,
     adopted_in,
     doing_in,
+    function_in,
     is_gated,
     load_of,
     part_in,
@@ -46,6 +49,7 @@ BOUND: Final[JsonMap] = {
 CYCLE: Final[JsonMap] = {"message": "dsh-scope: scope parent link would form a cycle"}
 INACTIVE: Final[JsonMap] = {"code": "INACTIVE_EFFECT"}
 ANSWERED: Final[Mapping[str, Json]] = {"answers": "answer", "answers zero": 0, "answers false": False}
+_FINE: Final[Mapping[str, Json]] = {"error": {"$absent": True}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Done:
         """As a row of its return says it."""
         if self.error is not None:
             return {"error": self.error}
-        return {} if self.result is UNCHECKED else {"result": self.result}
+        return _FINE if self.result is UNCHECKED else {**_FINE, "result": self.result}
 
 
 @dataclass(slots=True)
@@ -78,7 +82,6 @@ class Place:
 
     at: str | None = None
     part: str | None = None
-
 
 
 @dataclass(slots=True)
@@ -130,6 +133,8 @@ class ScopeWorld:
         """Who says what the command has changed in the views and links."""
         self.kept: Clauses = ()
         """Who says what it has not."""
+        self.outside: Clauses = ()
+        """Who says that it has changed nothing for whoever is in no scope, where that is said by others."""
         self.unsaid: frozenset[str] = frozenset()
         """The rows of which no clause says whether they come."""
         self._depth = 0
@@ -157,7 +162,7 @@ class ScopeWorld:
     def begin(self) -> None:
         """A command comes."""
         self.rows, self.late = [], []
-        self.changed = self.kept = ()
+        self.changed = self.kept = self.outside = ()
         self.unsaid = frozenset()
 
     def says(self, changed: Clauses = (), kept: Clauses = ()) -> None:
@@ -315,7 +320,8 @@ class ScopeWorld:
             changed += ["SCOPE-TAG-01", "SCOPE-TAG-03"]
         if args["key"] != "table":
             changed.append("TRACE-OWNER-02")
-        self.says((*changed, "SCOPE-MINT-04"), ("SCOPE-MINT-04", "SCOPE-TAG-02", "TRACE-OWNER-02"))
+        self.says((*changed, "SCOPE-MINT-04"), ("SCOPE-MINT-04", "SCOPE-TAG-02"))
+        self.outside = ("TRACE-OWNER-02",)
         return Done((*found, *self._accepted(where)))
 
     def _listen(self, args: JsonMap) -> Done:
@@ -323,10 +329,12 @@ class ScopeWorld:
         refused = self._refusal(where, ())
         if refused is not None:
             return refused
+        part, shared = function_in(args)
         listener = Listener(
             name,
             self.contexts[where],
-            doing_in(args),
+            part,
+            self.known[part].doing if shared else doing_in(args),
             act_in(args),
             once=args.get("once") is True,
             everywhere=args.get("global") is True,
@@ -381,19 +389,22 @@ class ScopeWorld:
         return True
 
     def _close(self, args: JsonMap) -> Done:
-        fiber = self.fiber(str(args["scope"]))
-        joins = "SCOPE-DISP-04" if fiber.raw else "SCOPE-DISP-02"
-        self._begin_end(fiber, "itself")
+        self._join(self.fiber(str(args["scope"])), str(args["task"]))
         self.says(("SCOPE-DISP-01",), ("SCOPE-MINT-05", "SCOPE-DISP-06"))
-        self.tasks.append(Task(str(args["task"]), (joins, "SCOPE-DISP-01", *_undone_early(fiber)), fiber))
         return Done(("SCOPE-DISP-02",))
+
+    def _join(self, fiber: Fiber, task: str) -> None:
+        """The shared disposal of a scope is called, which starts it or joins it."""
+        fiber.shared = self._begin_end(fiber, "itself") or fiber.shared
+        joins = "SCOPE-DISP-02" if fiber.shared else "SCOPE-DISP-04"
+        self.tasks.append(Task(task, (*_undone_early(fiber), joins, "SCOPE-DISP-01"), fiber))
 
     def _end(self, args: JsonMap) -> Done:
         fiber = self.fiber(str(args["owner"]))
-        self.says(("TRACE-OWNER-01", *(("SCOPE-TAG-03",) if fiber.tag is not None else ("SCOPE-MINT-03",))))
+        self.says(("TRACE-OWNER-01", "SCOPE-MINT-03") if fiber.tag is None else ("SCOPE-TAG-03",))
         if not self._begin_end(fiber, "itself"):
             return Done(("FIBER-DISP-05",), "nothing")
-        self.tasks.append(Task(str(args["task"]), ("FIBER-DISP-02", *_undone_early(fiber)), fiber))
+        self.tasks.append(Task(str(args["task"]), (*_undone_early(fiber), "FIBER-DISP-02"), fiber))
         return Done(("FIBER-DISP-02",), "awaitable")
 
     def _undo(self, args: JsonMap) -> Done:
@@ -454,7 +465,7 @@ class ScopeWorld:
             item.done = not item.gated
 
     def _tell_undo(self, part: str, clauses: Clauses, via: Context, *, gated: bool = False) -> None:
-        own = (*clauses, *(("CTX-TREE-01",) if via.derived else ()))
+        own = (*(("CTX-TREE-01",) if via.derived else ()), *clauses)
         row: JsonMap = {"on": "gate" if gated else "script", "kind": "undo", "part": by(("FIBER-DISP-03",), part)}
         self.rows.append(ExpectedRow(row, own))
 
@@ -467,14 +478,13 @@ class ScopeWorld:
             self._start(item.inner, clauses)
         elif item.adopted == "wrapper":
             self._tell_part(item, "w", clauses)
-            scope = self.fiber(f"{item.name}.s")
-            self._begin_end(scope, "itself")
-            self.tasks.append(Task(f"{item.name}.t", ("SCOPE-DISP-02",), scope))
+            self._join(self.fiber(f"{item.name}.s"), f"{item.name}.t")
             self._return("scope.close", Done(), Place("0", f"{item.name}.w"))
         else:
             assert item.inner is not None
             self._start(item.inner, clauses)
-            return
+            if not _is_done(item.inner):
+                return
         self._finish(item)
 
     def _finish(self, item: Item) -> None:
@@ -486,7 +496,8 @@ class ScopeWorld:
         row: JsonMap = {"on": "script", "kind": "undo", "part": by(clauses, part)}
         self.rows.append(ExpectedRow(row, clauses))
         if item.adopted == "entry":
-            looked = Done(("LAYER-EFF-05",), self.view("e"))
+            alone = all(fiber.state != "ending" or fiber is item.via.fiber for fiber in self.fibers)
+            looked = Done(("LAYER-EFF-05",), self.view("e") if alone else UNCHECKED)
             self._return("service.view", looked, Place("0", part))
 
     # ------------------------------------------------------------------ coming to rest
@@ -595,10 +606,13 @@ class ScopeWorld:
         failures: list[Json] = []
         self._depth += 1
         ending: JsonMap | None = None
+        behind: Clauses = ()
         for listener in heard:
-            said = (*self._why(listener, to), *clauses)
+            said = (*behind, *self._why(listener, to), *clauses)
             nested: Json = by(("EVT-NEST-01",), payload)
-            row: JsonMap = {"on": "script", "kind": EVENT, "part": by(("EVT-ON-01",), listener.name)}
+            twins = [other for other in self.known.values() if other.part == listener.part]
+            ordered: Clauses = ("EVT-ON-01",) if len(twins) == 1 else ("EVT-ON-02",)
+            row: JsonMap = {"on": "script", "kind": EVENT, "part": by(ordered, listener.part)}
             self.rows.append(ExpectedRow({**row, "payload": {"args": nested}}, said))
             if listener.once and listener in self.listeners:
                 self.listeners.remove(listener)
@@ -607,11 +621,13 @@ class ScopeWorld:
             listener.calls += 1
             if act is not None:
                 op, args = read_command(act)
-                place = Place("0", listener.name)
+                place = Place("0", listener.part)
                 self._return(op, self.perform(op, args), place)
             ending = self._answered(mode, listener, failures)
             if ending is not None:
                 break
+            if mode == "waterfall" or listener.doing != HEARS:
+                behind = _GOES_ON[mode]
         self._depth -= 1
         if mode == "waterfall" and ending is None:
             self.rows.append(ExpectedRow({"on": "script", "kind": "default", "part": "default"}, ("EVT-WF-01",)))
@@ -620,9 +636,11 @@ class ScopeWorld:
     @staticmethod
     def _answered(mode: str, listener: Listener, failures: list[Json]) -> JsonMap | None:
         """How a dispatch ends with a listener, if it does."""
-        if listener.doing == THROWS:
-            failures.append({"is": listener.name})
-            return None if mode == "parallel" else {"error": {"is": listener.name}}
+        if listener.doing == REJECTS and mode == "emit":
+            return None  # nobody waits for it
+        if listener.doing in {THROWS, REJECTS}:
+            failures.append({"is": listener.part})
+            return None if mode == "parallel" else {"error": {"is": listener.part}}
         value = ANSWERED.get(listener.doing)
         if mode == "serial":
             return None if value is None or value is False else {"value": value}
@@ -636,7 +654,7 @@ class ScopeWorld:
             found.append("EVT-SNAP-01")
         match stands:
             case "global":
-                found += ["EVT-FILT-02", *(["SCOPE-EVT-04"] if tag is not None else [])]
+                found.append("EVT-FILT-02" if tag is None else "SCOPE-EVT-04")
             case "everybody" | "untagged everybody":
                 found += ["SCOPE-EVT-07"] if stands == "everybody" else ["EVT-FILT-01"]
             case "untagged":
@@ -647,7 +665,7 @@ class ScopeWorld:
                 found += ["SCOPE-TAG-01"] if fiber.kind == "plugin" or listener.via.derived else []
                 found += ["SCOPE-MINT-05"] if tag in self.ended_keys else []
         if fiber.state in {"waiting", "loading", "leaving"}:
-            found.append("EVT-ON-03")
+            found.insert(0, "EVT-ON-03")
         return tuple(found)
 
     def _along(self, tag: str | None, to: Receiver) -> list[str]:
@@ -677,7 +695,9 @@ class ScopeWorld:
         """By function, who says that it is not called: listeners by a dispatch, and undos whose turn has not come."""
         to = receiver(str(args["to"]) if "to" in args else None)
         mode = str(args.get("mode"))
-        found = {listener.name: self.why_not(listener, to, mode) for listener in self.known.values()}
+        found: dict[str, Clauses] = {}
+        for listener in self.known.values():
+            found[listener.part] = (*found.get(listener.part, ()), *self.why_not(listener, to, mode))
         for item in self.items.values():
             if item.adopted is not None and not item.done:
                 found |= {f"{item.name}.{which}": placed(item) for which in ("first", "last", "w")}
@@ -753,6 +773,14 @@ def _silenced(listener: Listener) -> Clauses:
 def _is_done(item: Item) -> bool:
     return item.fiber.state == "gone" if item.fiber is not None else item.done
 
+
+_GOES_ON: Final[Mapping[str, Clauses]] = {
+    "emit": ("EVT-EMIT-01",),
+    "serial": ("EVT-SER-01",),
+    "parallel": ("EVT-PAR-02",),
+    "waterfall": ("EVT-WF-01",),
+}
+"""By mode, who says that a listener is called behind one that has answered, failed or called it."""
 
 _CUT: Final[Mapping[str, Clauses]] = {
     "emit": ("EVT-EMIT-02",),

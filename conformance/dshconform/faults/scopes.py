@@ -376,8 +376,9 @@ SCOPE_FAULTS: Final[tuple[Fault, ...]] = (
                 "    _link(self.key, parent)",
                 (
                     "    former = scope_parent_of(self.key)\n"
+                    "    line = [id(key) for key in scope_chain_of(parent)]\n"
                     "    for identity, link in tuple(_links.items()):\n"
-                    "        if link.parent is former:\n"
+                    "        if link.parent is former and identity not in line:\n"
                     "            _links[identity] = _Link(parent, link.key)\n"
                     "    _link(self.key, parent)"
                 ),
