@@ -27,9 +27,11 @@ from dshconform.contracts.scope_commands import (
     composite,
     mint,
 )
-from dshconform.contracts.scope_grid import CELLS, PROLOGUES, cell_of
+from dshconform.contracts.scope_grid import CELLS, cell_of
+from dshconform.contracts.scope_owners import VIEWED
+from dshconform.contracts.scope_prologues import PROLOGUES
 from dshconform.contracts.scope_rows import COMPARED, Strands
-from dshconform.contracts.scope_world import VIEWED, ScopeWorld
+from dshconform.contracts.scope_world import ScopeWorld
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import Expectation, Step

@@ -20,8 +20,9 @@ from dshconform.contracts.scope_commands import (
     part_in,
     where_in,
 )
+from dshconform.contracts.scope_owners import made_by
 from dshconform.contracts.scope_state import Fiber, Item
-from dshconform.contracts.scope_world import ScopeWorld, made_by
+from dshconform.contracts.scope_world import ScopeWorld
 from dshconform.protocol.json_value import JsonMap
 
 REGISTERS: Final = frozenset({"scope.open", "owner.open", "effect", "service.add", "listen"})

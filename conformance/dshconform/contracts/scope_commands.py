@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
-from dshconform.contracts.inbox_commands import items_of
+from dshconform.contracts.script_calls import action, actions_of, always
+from dshconform.contracts.script_calls import once as once_only
 from dshconform.protocol.json_value import Json, JsonMap, same
 
 Mode: TypeAlias = Literal["emit", "serial", "parallel", "waterfall"]
@@ -82,15 +83,14 @@ def composite(name: str, where: str, adopted: Adopted) -> JsonMap:
     A scope in it has an effect, whose undo waits; it is handed over by its raw disposer or by a function that closes
     it. The parts around an entry look at the table.
     """
-    looks: JsonMap = {"op": "service.view", "args": look("e")["args"]}
+    looks = action(look("e"))
     part, inner = f"{name}.e", f"{name}.s"
-    closes: Json = {"$fn": f"{name}.w", "do": [{"op": "scope.close", "args": {"scope": inner, "task": f"{name}.t"}}]}
-    outer_parts: JsonMap = {"do": [looks]} if adopted == "entry" else {}
-    entry_at = _into(where, **{"as": part}, key=TABLE, name=part)
+    closes: JsonMap = {"$fn": f"{name}.w", **always(action(close(inner, f"{name}.t")))}
+    outer_parts: JsonMap = always(looks) if adopted == "entry" else {}
     held: Mapping[Adopted, Sequence[JsonMap]] = {
         "scope": (*_scoped(inner, part, where), _handed({"$disposer": inner})),
         "wrapper": (*_scoped(inner, part, where), _handed(closes)),
-        "entry": ({"op": "service.add", "args": entry_at}, _handed({"$disposer": part})),
+        "entry": (action(add(part, part, where)), _handed({"$disposer": part})),
     }
     first, last = ({"$fn": f"{name}.{which}", **outer_parts} for which in ("first", "last"))
     body: JsonMap = {"$fn": f"body {name}", "do": [_handed(first), *held[adopted], _handed(last)]}
@@ -98,9 +98,7 @@ def composite(name: str, where: str, adopted: Adopted) -> JsonMap:
 
 
 def _scoped(scope: str, part: str, where: str) -> tuple[JsonMap, JsonMap]:
-    opens = mint(scope, "e", where)
-    registers = effect(part, scope, gated=True)
-    return {"op": opens["do"], "args": opens["args"]}, {"op": registers["do"], "args": registers["args"]}
+    return action(mint(scope, "e", where)), action(effect(part, scope, gated=True))
 
 
 def _handed(value: Json) -> JsonMap:
@@ -190,7 +188,7 @@ def listen(
     """
     function: JsonMap
     if isinstance(doing, Mapping):
-        function = {"$fn": name, "calls": [[{"op": doing["do"], "args": doing["args"]}], []]}
+        function = {"$fn": name, **once_only(doing)}
     elif twin is not None:
         function = {"$fn": twin}
     elif doing in {THROWS, REJECTS}:
@@ -224,7 +222,7 @@ def adopted_in(args: JsonMap) -> Adopted | None:
     body = args.get("body")
     if not isinstance(body, Mapping):
         return None
-    actions = items_of(body)
+    actions = actions_of(body)
     if any(action.get("op") == "service.add" for action in actions):
         return "entry"
     handed = [action.get("value") for action in actions if action.get("do") == "yield"]
