@@ -49,7 +49,7 @@ class ScopeModel(Model):
         switches: None.
     """
 
-    name: ClassVar[str] = "scope"
+    name: ClassVar[str] = "scopes"
     profile: ClassVar[str] = "context"
     features: ClassVar[tuple[str, ...]] = ("services",)
     variants: ClassVar[Mapping[str, str]] = {}
@@ -146,7 +146,7 @@ class ScopeModel(Model):
             plainer.append({**args, "undo": {"$fn": undoes["$fn"]}})
         function = args.get("fn")
         if isinstance(function, Mapping) and ("do" not in function or function["do"]):
-            plainer.append({**args, "fn": {"$fn": function["$fn"], "do": []}})
+            plainer.append({**args, "fn": {"$fn": args["as"], "do": []}})
         if args.get("mode") in {"serial", "parallel"}:
             plainer.append({**args, "mode": "emit"})
         return [{"do": op, "args": one} for one in plainer if one != args]

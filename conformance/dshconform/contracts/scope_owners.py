@@ -3,12 +3,11 @@
 A command acts at once; the undos that it has asked for start when nothing else is left to do (`settle`).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from dshconform.contracts.inbox_commands import read_command
 from dshconform.contracts.inbox_rows import Clauses, by, return_row
+from dshconform.contracts.scope_blame import ends, placed, silenced, undone_early
 from dshconform.contracts.scope_commands import (
     KEYS,
     MINTER,
@@ -23,11 +22,14 @@ from dshconform.contracts.scope_commands import (
 )
 from dshconform.contracts.scope_state import (
     Context,
+    Done,
     Fiber,
     Item,
     Keys,
     Layers,
     Listener,
+    Place,
+    Task,
 )
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED
@@ -39,61 +41,6 @@ BOUND: Final[JsonMap] = {
 }
 CYCLE: Final[JsonMap] = {"message": "dsh-scope: scope parent link would form a cycle"}
 INACTIVE: Final[JsonMap] = {"code": "INACTIVE_EFFECT"}
-_FINE: Final[Mapping[str, Json]] = {"error": {"$absent": True}}
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """How a command ended, and who says so.
-
-    Args:
-        clauses: Who says so.
-        result: What it answered, if that is said.
-        error: How it failed, if it did.
-        deaf: Who says that an event does not reach the others.
-    """
-
-    clauses: Clauses = ()
-    result: Json = field(default_factory=lambda: UNCHECKED)
-    error: JsonMap | None = None
-    deaf: Clauses = ()
-
-    @property
-    def outcome(self) -> Mapping[str, Json]:
-        """As a row of its return says it."""
-        if self.error is not None:
-            return {"error": self.error}
-        return _FINE if self.result is UNCHECKED else {**_FINE, "result": self.result}
-
-
-@dataclass(slots=True)
-class Place:
-    """Where a command stands that another one performs: in a burst, or in a function."""
-
-    at: str | None = None
-    part: str | None = None
-
-
-@dataclass(slots=True)
-class Task:
-    """What an asynchronous command waits for.
-
-    Args:
-        name: The task.
-        clauses: Who says when it settles.
-        fiber: The owner whose end it is.
-        item: Or the effect that it undoes.
-    """
-
-    name: str
-    clauses: Clauses
-    fiber: Fiber | None = None
-    item: Item | None = None
-
-    @property
-    def settled(self) -> bool:
-        """Whether that has come."""
-        return self.fiber.state == "gone" if self.fiber is not None else self.item is None or self.item.done
 
 
 class ScopeOwners:
@@ -351,14 +298,14 @@ class ScopeOwners:
         """The shared disposal of a scope is called, which starts it or joins it."""
         fiber.shared = self._begin_end(fiber, "itself") or fiber.shared
         joins = "SCOPE-DISP-02" if fiber.shared else "SCOPE-DISP-04"
-        self.tasks.append(Task(task, (*_undone_early(fiber), joins, "SCOPE-DISP-01"), fiber))
+        self.tasks.append(Task(task, (*undone_early(fiber), joins, "SCOPE-DISP-01"), fiber))
 
     def _end(self, args: JsonMap) -> Done:
         fiber = self.fiber(str(args["owner"]))
         self.says(("TRACE-OWNER-01", "SCOPE-MINT-03") if fiber.tag is None else ("SCOPE-TAG-03",))
         if not self._begin_end(fiber, "itself"):
             return Done(("FIBER-DISP-05",), "nothing")
-        self.tasks.append(Task(str(args["task"]), (*_undone_early(fiber), "FIBER-DISP-02"), fiber))
+        self.tasks.append(Task(str(args["task"]), (*undone_early(fiber), "FIBER-DISP-02"), fiber))
         return Done(("FIBER-DISP-02",), "awaitable")
 
     def _undo(self, args: JsonMap) -> Done:
@@ -405,7 +352,7 @@ class ScopeOwners:
         elif item.listener is not None:
             if item.listener in self.listeners:
                 self.listeners.remove(item.listener)
-                item.listener.gone = _silenced(item.listener)
+                item.listener.gone = silenced(item.listener)
             item.done = True
         elif item.entry is not None:
             self.layers.remove(item)
@@ -494,7 +441,7 @@ class ScopeOwners:
             if not fiber.unwinding:
                 fiber.unwinding = True
                 for item in reversed(fiber.owned):
-                    self._start(item, _ends(fiber))
+                    self._start(item, ends(fiber))
                 return True
             if all(_is_done(item) for item in fiber.owned):
                 fiber.state = "gone"
@@ -538,39 +485,6 @@ def made_by(command: JsonMap) -> set[str]:
     op, args = read_command(command)
     member = {"scope.open": "scope", "owner.open": "owner", "ctx.derive": "context"}.get(op, "as")
     return {str(args[member])} if op not in {"scope.rebind", "undo"} and member in args else set()
-
-
-def placed(item: Item) -> Clauses:
-    """Who says in which place a composite undoes what it holds."""
-    return ("LAYER-EFF-05",) if item.adopted == "entry" else ("SCOPE-DISP-05",)
-
-
-def _ends(fiber: Fiber) -> Clauses:
-    """Who says that what an owner owns is undone."""
-    if fiber.ended_by == "its owner":
-        above = fiber.parent
-        assert above is not None
-        scoped = above.kind == "scope" and fiber.kind == "plugin"
-        if fiber.waited:
-            return ("FIBER-DISP-10",)
-        return ("SCOPE-DISP-01",) if scoped else ("SCOPE-MINT-03",) if fiber.kind == "scope" else ("FIBER-DISP-03",)
-    if fiber.waited:
-        return ("FIBER-DISP-10",)
-    return ("SCOPE-DISP-01",) if fiber.kind == "scope" else ("FIBER-DISP-03",)
-
-
-def _undone_early(fiber: Fiber) -> Clauses:
-    """Who says what becomes of effects whose undo was started before their owner ends."""
-    began = [item for item in fiber.owned if item.began and item.fiber is None]
-    joined = ("EFFECT-SINGLE-02",) if any(not item.done for item in began) else ()
-    return (*joined, *(("EFFECT-RUN-02",) if any(item.done for item in began) else ()))
-
-
-def _silenced(listener: Listener) -> Clauses:
-    """Who says that a listener is not heard when its owner has ended."""
-    fiber = listener.via.fiber
-    scoped = ("SCOPE-DISP-01",) if fiber.kind == "scope" else ("EVT-ON-03",)
-    return (*scoped, *(("SCOPE-EVT-04", "EVT-FILT-02") if listener.everywhere else ()))
 
 
 def _is_done(item: Item) -> bool:

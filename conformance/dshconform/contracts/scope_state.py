@@ -1,18 +1,19 @@
-"""What there is in a world of scopes: owners, what they own, contexts, links of keys, layers and listeners."""
+"""What there is in a world of scopes: owners, what they own, contexts, links of keys, layers, listeners and tasks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from dshconform.contracts.inbox_rows import Clauses
 from dshconform.contracts.scope_commands import ADMITS, LINKS, PARENTS, TARGETS, Adopted
 from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.running.step import UNCHECKED
 
 Kind: TypeAlias = Literal["root", "plugin", "scope"]
 State: TypeAlias = Literal["waiting", "loading", "active", "leaving", "ending", "gone"]
 """How an owner stands; one that is `leaving` was disposed of while its body runs."""
 
-REFUSING: frozenset[State] = frozenset({"leaving", "ending", "gone"})
+REFUSING: Final[frozenset[State]] = frozenset({"leaving", "ending", "gone"})
 
 
 @dataclass(slots=True, eq=False)
@@ -227,7 +228,7 @@ def relation(keys: Keys, listener: Listener, to: Receiver) -> str:
     return "below" if to.key in keys.chain(tag) else "beside"
 
 
-HEARING: frozenset[str] = frozenset({"global", "everybody", "untagged everybody", "untagged", "own", "parent", "far"})
+HEARING: Final = frozenset({"global", "everybody", "untagged everybody", "untagged", "own", "parent", "far"})
 """The relations of those who hear an event."""
 
 
@@ -255,3 +256,60 @@ class Layers:
         for layer in (None, *reversed(keys.chain(key))):
             seen |= {str(item.entry): None for item in self.entries.get(layer, ())}
         return list(seen)
+
+
+_FINE: Final[Mapping[str, Json]] = {"error": {"$absent": True}}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended, and who says so.
+
+    Args:
+        clauses: Who says so.
+        result: What it answered, if that is said.
+        error: How it failed, if it did.
+        deaf: Who says that an event does not reach the others.
+    """
+
+    clauses: Clauses = ()
+    result: Json = field(default_factory=lambda: UNCHECKED)
+    error: JsonMap | None = None
+    deaf: Clauses = ()
+
+    @property
+    def outcome(self) -> Mapping[str, Json]:
+        """As a row of its return says it."""
+        if self.error is not None:
+            return {"error": self.error}
+        return _FINE if self.result is UNCHECKED else {**_FINE, "result": self.result}
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a command stands that another one performs: in a burst, or in a function."""
+
+    at: str | None = None
+    part: str | None = None
+
+
+@dataclass(slots=True)
+class Task:
+    """What an asynchronous command waits for.
+
+    Args:
+        name: The task.
+        clauses: Who says when it settles.
+        fiber: The owner whose end it is.
+        item: Or the effect that it undoes.
+    """
+
+    name: str
+    clauses: Clauses
+    fiber: Fiber | None = None
+    item: Item | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether that has come."""
+        return self.fiber.state == "gone" if self.fiber is not None else self.item is None or self.item.done

@@ -8,6 +8,7 @@ from typing import Final
 
 from dshconform.contracts.inbox_commands import items_of, read_command
 from dshconform.contracts.inbox_rows import Clauses, by
+from dshconform.contracts.scope_blame import CUT, GOES_ON, placed
 from dshconform.contracts.scope_commands import (
     EVENT,
     HEARS,
@@ -16,10 +17,12 @@ from dshconform.contracts.scope_commands import (
     part_in,
     where_in,
 )
-from dshconform.contracts.scope_owners import Done, Place, ScopeOwners, placed
+from dshconform.contracts.scope_owners import ScopeOwners
 from dshconform.contracts.scope_state import (
     HEARING,
+    Done,
     Listener,
+    Place,
     Receiver,
     receiver,
     relation,
@@ -28,21 +31,6 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
 ANSWERED: Final[Mapping[str, Json]] = {"answers": "answer", "answers zero": 0, "answers false": False}
-
-_GOES_ON: Final[Mapping[str, Clauses]] = {
-    "emit": ("EVT-EMIT-01",),
-    "serial": ("EVT-SER-01",),
-    "parallel": ("EVT-PAR-02",),
-    "waterfall": ("EVT-WF-01",),
-}
-"""By mode, who says that a listener is called behind one that has answered, failed or called it."""
-
-_CUT: Final[Mapping[str, Clauses]] = {
-    "emit": ("EVT-EMIT-02",),
-    "serial": ("EVT-SER-01", "EVT-SER-02"),
-    "waterfall": ("EVT-WF-02",),
-}
-"""By mode, who says that a listener is not called because another one has ended the dispatch."""
 
 
 class ScopeWorld(ScopeOwners):
@@ -159,7 +147,7 @@ class ScopeWorld(ScopeOwners):
             if ending is not None:
                 break
             if mode == "waterfall" or listener.doing != HEARS:
-                behind = _GOES_ON[mode]
+                behind = GOES_ON[mode]
         self._depth -= 1
         if mode == "waterfall" and ending is None:
             self.rows.append(ExpectedRow({"on": "script", "kind": "default", "part": "default"}, ("EVT-WF-01",)))
@@ -221,7 +209,7 @@ class ScopeWorld(ScopeOwners):
                 moved = ("SCOPE-EVT-06", "BIND-REBIND-01") if self.keys.moved else ()
                 return (*moved, "SCOPE-EVT-02", "SCOPE-TAG-02")
             case _:
-                return _CUT.get(mode, ())
+                return CUT.get(mode, ())
 
     def surplus(self, args: JsonMap) -> dict[str, Clauses]:
         """By function, who says that it is not called: listeners by a dispatch, and undos whose turn has not come."""
