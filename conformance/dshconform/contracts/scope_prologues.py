@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import count, product
-from typing import Final, Literal
+from typing import Final
 
 from dshconform.contracts.inbox_commands import burst
 from dshconform.contracts.scope_commands import (
     MINTER,
     MODES,
     THROWS,
+    Load,
     Mode,
     add,
     bind,
@@ -31,7 +32,7 @@ from dshconform.contracts.scope_grid import ACTS, ADOPTED, DOINGS, NO_TASK, RELA
 from dshconform.contracts.scope_state import State
 from dshconform.protocol.json_value import JsonMap
 
-_LOADS: Final[Mapping[State, Literal["plain", "waiting", "gated"]]] = {
+_LOADS: Final[Mapping[State, Load]] = {
     "waiting": "waiting",
     "loading": "gated",
     "leaving": "gated",
@@ -40,7 +41,7 @@ _LOADS: Final[Mapping[State, Literal["plain", "waiting", "gated"]]] = {
 
 def _open(owner: Owner, name: str, state: State, around: str | None = None) -> list[JsonMap]:
     """A context on its way to a state."""
-    load = _LOADS.get(state, "plain")
+    load: Load = _LOADS.get(state, "plain")
     match owner:
         case "plugin":
             return [mount(name, around or "root", load)]
