@@ -10,6 +10,9 @@ from evidencing.citations import Place
 from evidencing.holding import Held, Shown
 from evidencing.statuses import Standing
 
+_MANY: Final = 6
+"""So many scenarios still get a line each, with their titles."""
+
 
 @dataclass(frozen=True, slots=True)
 class Links:
@@ -22,10 +25,6 @@ class Links:
 
     code: Callable[[Place], str | None]
     check: Callable[[Held], str | None]
-
-
-_MANY: Final = 6
-"""So many scenarios still get a line each, with their titles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +95,7 @@ def _rows(evidence: Evidence, links: Links) -> Iterator[tuple[str, str]]:
     if evidence.checks:
         yield "checks", _checks(evidence.checks, links)
     elif evidence.tests:
-        yield (
-            "own tests",
-            _list([f"<code>{escape(place.file)}::{escape(place.symbol)}</code>" for place in evidence.tests]),
-        )
+        yield "own tests", _list([_test(place) for place in evidence.tests])
     if evidence.faults:
         yield "faults", _list([_fault(fault) for fault in evidence.faults])
     elif evidence.unfaulted:
@@ -152,6 +148,5 @@ def _fault(fault: Shown) -> str:
 
 def _prose(markdown: str) -> str:
     """A sentence, with its spans of code."""
-    return CODE_SPAN.sub(
-        lambda span: f"<code>{span[0].strip('`')}</code>", escape(" ".join(markdown.split()), quote=False)
-    )
+    text = escape(" ".join(markdown.split()), quote=False)
+    return CODE_SPAN.sub(lambda span: f"<code>{span[0].strip('`')}</code>", text)
