@@ -11,15 +11,21 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
-WEIGHTS: Final[Mapping[str, float]] = {"spec/": 4, "api/dshcore/": 0.05, "api/dshconform/": 0.001}
-"""What a match on the pages of a folder counts, where one elsewhere counts 1. A word in a title counts a thousand words
-in a text, so the last is as much as to say: after everything else.
+WEIGHTS: Final[Mapping[str, float]] = {
+    "api/events.md": 8,
+    "guide/events-in-a-trace.md": 8,
+    "spec/": 4,
+    "api/dshcore/": 0.05,
+    "api/dshconform/": 0.001,
+}
+"""What a match on a page, or on the pages of a folder, counts, where one elsewhere counts 1. A word in a title counts a
+thousand words in a text, so the last is as much as to say: after everything else.
 """
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - the interface of MkDocs
     """Tell the search what the page counts, where the page itself does not."""
-    for folder, weight in WEIGHTS.items():
-        if page.file.src_uri.startswith(folder):
+    for place, weight in WEIGHTS.items():
+        if page.file.src_uri.startswith(place):
             page.meta.setdefault("search", {"boost": weight})
     return markdown

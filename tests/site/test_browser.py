@@ -43,7 +43,7 @@ CONTRASTS = """drawing => {
   const found = (selector) => [...drawing.querySelectorAll(selector)];
   const fill = (element) => light(getComputedStyle(element).fill);
   const page = light(getComputedStyle(document.body).backgroundColor);
-  const words = found("text:not(.sequenceNumber)").map(fill);
+  const words = found("text:not(.sequenceNumber, :has(tspan)), tspan").map(fill);
   words.push(...found("foreignObject span").map((word) => light(getComputedStyle(word).color)));
   const heads = found("marker[id$='-arrowhead'] path, marker[id$='-sequencenumber']").map(fill);
   const disc = found("marker[id$='-sequencenumber']").map(fill)[0];
