@@ -23,9 +23,8 @@ BLOCKS: Final = all_blocks()
 CI: Final = (CHECKOUT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-def runs_in_ci(command: str) -> bool:
-    """Whether .ci/run has the command as a line of its own: once for each change is enough."""
-    return re.search(rf"(?m)^{re.escape(command)}$", CI) is not None
+SCRIPTS: Final = "scripts/"
+"""What the commands begin with that make the environment they need: .ci/run tries them, once for each change."""
 
 
 def commands() -> list[object]:
@@ -37,7 +36,7 @@ def commands() -> list[object]:
         of_page = [one for one in BLOCKS if one.page == block.page]
         shown = output_behind(of_page, of_page.index(block))
         for command in block.commands:
-            if command.reason is None and not runs_in_ci(command.line):
+            if command.reason is None and not command.line.startswith(SCRIPTS):
                 identity = f"{block.place} {command.line}"
                 found.setdefault(command.line, pytest.param(block.page, command.line, shown, id=identity))
     return list(found.values())
@@ -46,6 +45,15 @@ def commands() -> list[object]:
 def pages_with_python() -> Sequence[str]:
     """The pages that have Python to run."""
     return sorted({block.page for block in BLOCKS if block.language == "python" and block.reason is None})
+
+
+def test_scripts_are_called_in_ci() -> None:
+    """As the documents have them, perhaps with a report besides."""
+    told = {one.line for block in BLOCKS if block.language == "sh" for one in block.commands if one.reason is None}
+    scripts = {line for line in told if line.startswith(SCRIPTS)}
+    assert len(scripts) >= 3
+    for line in scripts:
+        assert re.search(rf"(?m)^{re.escape(line)}(?: --json \S+)?$", CI), line
 
 
 @pytest.fixture
