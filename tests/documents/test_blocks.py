@@ -1,5 +1,6 @@
 """Every block of commands or Python in the documents is run, or says why not."""
 
+import ast
 import re
 
 import click
@@ -9,6 +10,7 @@ from dshconform.cli import cli
 from dshconform.spec.mentions import mentioned_ids
 from tests.documents.blocks import (
     CHECKOUT,
+    GENERATED,
     REASONS,
     Block,
     Command,
@@ -134,6 +136,29 @@ def test_scenarios_that_are_named_are_there() -> None:
     assert len(named) == page.count("Clauses: ")
     for clauses, name in named:
         assert set(mentioned_ids(clauses)) & set(mentioned_ids(texts[name])), name
+
+
+def declared(text: str) -> bool:
+    """Whether Python is one declaration, with nothing in it that could be run; values and bodies are left out."""
+    shown = text.rstrip().replace("…", "...")
+    for whole in (shown, f"{shown}: ..."):
+        try:
+            tree = ast.parse(whole)
+        except SyntaxError:
+            continue
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AnnAssign, ast.Assign)
+        return len(tree.body) == 1 and isinstance(tree.body[0], kinds)
+    return False
+
+
+def test_the_catalog_has_declarations_alone() -> None:
+    """Its Python is not run, for there is nothing to run: signatures and names."""
+    pages = sorted((CHECKOUT / GENERATED).rglob("*.md"))
+    blocks = [block for path in pages for block in blocks_of(path.read_text(encoding="utf-8"), path.name)]
+    assert len(blocks) > 1000
+    assert [block.place for block in blocks if block.language != "python" or not declared(block.text)] == []
+    assert not declared("run()")
+    assert not declared("x = 1\ny = 2")
 
 
 def test_there_are_blocks() -> None:
