@@ -16,7 +16,7 @@ from dshconform.contracts.rollback_choice import Standing
 from dshconform.contracts.rollback_commands import IDS, STUB, model_of, simpler
 from dshconform.contracts.rollback_grid import cells, way_to
 from dshconform.contracts.rollback_rows import Record, returned
-from dshconform.contracts.rollback_state import OUTLIVES_ITS_OWNER, VARIANTS, State, Undecided
+from dshconform.contracts.rollback_state import OUTLIVES_ITS_COMMIT, OUTLIVES_ITS_OWNER, VARIANTS, State, Undecided
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED, Expectation, Step
@@ -45,6 +45,7 @@ class RollbackModel:
         *(f"LIFE-ROLL-{number:02}" for number in range(1, 13)),
         *(f"LIFE-ABORT-0{number}" for number in range(1, 7)),
         *(f"LIFE-OWN-0{number}" for number in (1, 2, 3, 4, 5, 6, 8, 9)),
+        "LIFE-OWN-11",
         *(f"LIFE-DISP-{number:02}" for number in range(1, 25) if number != 22),  # noqa: PLR2004 - not over the wire
         *(f"LIFE-RES-0{number}" for number in (1, 2, 3, 5, 6, 7, 8, 9)),
         *("FACT-SET-02", "REG-READ-01", "REG-READ-03", "REG-DET-01"),
@@ -114,7 +115,7 @@ class RollbackModel:
         record = calls.record
         self.departed = list(dict.fromkeys(record.departed))
         last = record.last
-        chosen = last if OUTLIVES_ITS_OWNER in record.departed else 0
+        chosen = last if {OUTLIVES_ITS_OWNER, OUTLIVES_ITS_COMMIT} & {*record.departed} else 0
         op, args = read_command(command)
         if record.inside:
             return [_inside(op, args, record, outcome), self._look(calls)]

@@ -23,9 +23,12 @@ REPLAYS_WHILE_LEAVING: Final = "leaving-agents-replay"
 """A variant: an agent that is being torn down starts the wake that it remembers."""
 TAKES_INPUT_WHEN_GONE: Final = "gone-agents-take-input"
 """A variant: an agent that is gone takes messages."""
+OUTLIVES_ITS_COMMIT: Final = "commit-outlives-its-owner"
+"""A variant: the same where the owner began to close in the commit."""
 VARIANTS: Final[Mapping[str, str]] = {
     IDLE_CANCEL_KEEPS_INPUT: INBOX_VARIANTS[IDLE_CANCEL_KEEPS_INPUT],
     OUTLIVES_ITS_OWNER: "LIFE-OWN-03",  # an agent whose owner closed while it was announced is handed out first
+    OUTLIVES_ITS_COMMIT: "LIFE-OWN-11",  # or in the commit before that
     DRIVES_WHILE_ANNOUNCED: "LIFE-PUB-08",  # a wake in an announcement starts the driver inside the delivery
     UNWINDS_FIRST: "LIFE-DISP-01",  # the closing of the loop unwinds the scopes of agents that are at work
     WAKES_WHILE_LEAVING: "LIFE-DISP-12",  # an idle agent that is to go runs a turn for what arrives

@@ -18,7 +18,7 @@ from dshconform.contracts.rollback_commands import (
     stored_in,
     text_in,
 )
-from dshconform.contracts.rollback_state import OUTLIVES_ITS_OWNER, Cause, Life, State, Undecided
+from dshconform.contracts.rollback_state import OUTLIVES_ITS_COMMIT, OUTLIVES_ITS_OWNER, Cause, Life, State, Undecided
 from dshconform.contracts.rollback_teardowns import ENDING
 from dshconform.contracts.rollback_turns import Turns
 from dshconform.protocol.json_value import Json, JsonMap
@@ -42,7 +42,8 @@ _ABORTED: Final[Mapping[str, Clauses]] = {
 _CLOSED: Final[Mapping[str, Clauses]] = {
     "load": ("LIFE-OWN-02", "LIFE-RES-05"),
     **dict.fromkeys(("setup", "setup awaited"), ("LIFE-OWN-02",)),
-    **dict.fromkeys(("commit", *ANNOUNCEMENTS), ("LIFE-OWN-03",)),
+    "commit": ("LIFE-OWN-11", "LIFE-OWN-03"),
+    **dict.fromkeys(ANNOUNCEMENTS, ("LIFE-OWN-03",)),
 }
 _UNLOADED: Final[Mapping[str, Clauses]] = {
     **_CLOSED,
@@ -298,7 +299,7 @@ class Transactions(Turns):
         if any(not cause.closes for cause in life.causes):
             self._give_up(life)
             return
-        if life.causes:  # LIFE-OWN-03: the owner closed in the commit; whether anything is entered is open
+        if life.causes:  # LIFE-OWN-11: the owner closed in the commit; whether anything is entered is open
             if identity in state.store or identity in state.registry or _waits(life.cleanup):
                 raise Undecided
             self.record.unsure.add(identity)
@@ -324,7 +325,7 @@ class Transactions(Turns):
             self._fail(life, "vetoes", veto)
         elif not life.causes:
             self._go_live(life)
-        elif OUTLIVES_ITS_OWNER in self.switches and all(cause.closes for cause in life.causes):
+        elif all(cause.closes for cause in life.causes) and self.switches.issuperset(map(_outliving, life.causes)):
             self.record.lists = last
             self._outlive(life)
         else:
@@ -383,7 +384,7 @@ class Transactions(Turns):
 
     def _outlive(self, life: Life) -> None:
         """The handle arrives, and the agent is torn down all the same."""
-        self.record.departed.append(OUTLIVES_ITS_OWNER)
+        self.record.departed += map(_outliving, life.causes)
         cause, life.handed = life.causes[-1], True
         self.record.strands.behind[f"t.{life.handle}"] = set()
         self.record.add(rows.settled(f"t.{life.handle}", value=life.handle), cause.clauses)
@@ -471,6 +472,11 @@ def _closed(life: Life, owner: str) -> Cause:
         either: JsonMap = {"$oneOf": [_INACTIVE, error]}
         return Cause("loop closes", _INACTIVE if life.owner in {"root", OWNER} else either, _UNLOADED[life.step], LOOP)
     return Cause("owner closes" if owner == OWNER else "owner disposed of", error, _CLOSED[life.step], owner)
+
+
+def _outliving(cause: Cause) -> str:
+    """The variant in which a closing ends a transaction only when its agent is handed out."""
+    return OUTLIVES_ITS_COMMIT if "LIFE-OWN-11" in cause.clauses else OUTLIVES_ITS_OWNER
 
 
 def _waits(fn: JsonMap | None) -> bool:

@@ -50,7 +50,7 @@ class SessionModel(Model):
         *(f"STORE-LIFE-{number:02}" for number in (*range(1, 11), 12)),
         *(f"STORE-FLUSH-0{number}" for number in range(1, 6)),
         *("FORK-CUT-01", "FORK-CUT-02", "FORK-CUT-03", "FORK-CHILD-01", "FORK-CHILD-02"),
-        *("FORK-ERR-01", "FORK-ERR-02", "FORK-ERR-03", "SEED-MARK-01", "SEED-MARK-03", "SEED-MARK-04"),
+        *("FORK-ERR-01", "FORK-ERR-02", "FORK-ERR-03", "FORK-ERR-04", "SEED-MARK-01", "SEED-MARK-03", "SEED-MARK-04"),
     )
     cells: ClassVar[tuple[str, ...]] = CELLS
 

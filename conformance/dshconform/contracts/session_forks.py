@@ -52,12 +52,13 @@ def judge_fork(
         text = f'session "{child}" already exists'
         return ForkRefused("taken id", "SESSION_ALREADY_EXISTS", text, ("FORK-ERR-03", "FORK-ERR-01"))
     found = live.get(wanted)
+    gone: Clauses = ("FORK-ERR-04",) if source is not None and source.life is None else ("FORK-ERR-01",)
     if found is None:
         text = f'session "{wanted}" not found'
-        return ForkRefused("not found", "SESSION_NOT_FOUND", text, ("FORK-ERR-01",))
+        return ForkRefused("not found", "SESSION_NOT_FOUND", text, gone)
     if source is not None and found is not source:
         text = f'session "{wanted}" is not the live store instance'
-        return ForkRefused("not live", "SESSION_NOT_LIVE", text, ("FORK-ERR-01",))
+        return ForkRefused("not live", "SESSION_NOT_LIVE", text, gone)
     if boundary is UNBOUNDED:
         boundary = len(found.events) - 1
     elif not isinstance(boundary, int) or isinstance(boundary, bool) or boundary < 0:

@@ -213,6 +213,7 @@ def _forks() -> list[JsonMap]:
     tour = _Tour()
     source, gone = tour.session("announced"), tour.session("detached")
     stale = tour.session("detached")
+    waiting = tour.session("prepared", stale.id)
     tour.do(write.create(tour.fresh("s"), stale.id))
     tour.do(write.turn(source))
     last = len(source.events) - 1
@@ -226,6 +227,8 @@ def _forks() -> list[JsonMap]:
     }
     for name, written in refused.items():
         tour.visit(spelled("store", f"fork {name}"), written(tour.fresh("s")))
+    tour.visit(spelled("store", "fork not live"), write.fork(waiting.name, tour.fresh("s"), None))
+    tour.visit(spelled("store", "fork not found"), write.fork(tour.session("prepared").name, tour.fresh("s"), None))
     tour.do(write.fork(source.name, tour.fresh("s"), None, last - 1))
     tour.do(write.turn(source))
     tour.do(write.fork({"id": source.id}, tour.fresh("s"), None))

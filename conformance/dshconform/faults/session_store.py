@@ -297,6 +297,29 @@ SESSION_STORE_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
+        "what-never-entered-is-forked",
+        "FORK-ERR-04",
+        "A session that is only prepared is forked from its own log.",
+        together(
+            edit(
+                Session,
+                "detach",
+                ("self._publisher = None", "self._publisher = None\n    self.__dict__['left'] = True"),
+            ),
+            edit(
+                SessionStore,
+                "_fork_source",
+                (
+                    "live = self.get(session_id)",
+                    (
+                        "prepared = isinstance(source, Session) and 'left' not in source.__dict__\n"
+                        "    live = source if prepared else self.get(session_id)"
+                    ),
+                ),
+            ),
+        ),
+    ),
+    Fault(
         "behind-the-end-is-all",
         "FORK-ERR-02",
         "A boundary behind the last event means the whole log.",

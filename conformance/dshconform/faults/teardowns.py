@@ -71,6 +71,29 @@ TEARDOWN_FAULTS: Final[tuple[Fault, ...]] = (
         edit(Life, "check", ("if closed is not None:", "if False:")),
     ),
     Fault(
+        "closing-in-the-commit-is-overlooked",
+        "LIFE-OWN-11",
+        "What begins to close before the first announcement is not looked at any more.",
+        together(
+            edit(
+                Life,
+                "compose",
+                (
+                    "commit.commit()",
+                    "commit.commit()\n        self.__dict__['early'] = closing(self._owner, self._loop) is not None",
+                ),
+            ),
+            edit(
+                Life,
+                "check",
+                (
+                    "else closing(self._owner, self._loop)",
+                    "else closing(self._owner, self._loop)\n    if self.__dict__.get('early'):\n        closed = None",
+                ),
+            ),
+        ),
+    ),
+    Fault(
         "agent-of-an-agent-is-a-root",
         "LIFE-OWN-04",
         "An agent that is created through the scope of another one has no owner.",

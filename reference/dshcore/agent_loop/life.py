@@ -189,7 +189,8 @@ class Life:
             BaseException: The error that the signal was aborted with.
 
         Spec:
-            LIFE-ABORT-02, LIFE-ABORT-04, LIFE-ABORT-05, LIFE-OWN-02, LIFE-OWN-03, LIFE-OWN-06, LIFE-PUB-09
+            LIFE-ABORT-02, LIFE-ABORT-04, LIFE-ABORT-05, LIFE-OWN-02, LIFE-OWN-03, LIFE-OWN-06, LIFE-OWN-11,
+            LIFE-PUB-09
         """
         if self._signal is not None and self._signal.aborted:
             raise abort_error(self._id, self._signal)

@@ -152,7 +152,7 @@ class SessionStore:
 
         Spec:
             FORK-CUT-01, FORK-CUT-02, FORK-CUT-03, FORK-CHILD-01, FORK-CHILD-02, FORK-CHILD-03, FORK-ERR-01,
-            FORK-ERR-02, FORK-ERR-03
+            FORK-ERR-02, FORK-ERR-03, FORK-ERR-04
         """
         if child_id is not None and child_id in self._entries:
             raise SessionForkError(f'session "{child_id}" already exists', ForkProblem.EXISTS)
@@ -372,7 +372,7 @@ class SessionStore:
         return entry
 
     def _fork_source(self, source: Session | str) -> Session:
-        """Answer the live session that is forked: never one that has left, even if it is at hand (FORK-ERR-01)."""
+        """Answer the live session that is forked: none that is merely at hand (FORK-ERR-01, FORK-ERR-04)."""
         session_id = source.id if isinstance(source, Session) else source
         live = self.get(session_id)
         if live is None:
