@@ -125,6 +125,9 @@ class InitiatorModel(Model):
 
         Args:
             command: The command.
+
+        Returns:
+            One step.
         """
         state = self._state
         op, args = read_command(command)

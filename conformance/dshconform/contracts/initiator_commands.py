@@ -144,6 +144,9 @@ def cancel(agent: str) -> JsonMap:
 
     Args:
         agent: The agent.
+
+    Returns:
+        The action.
     """
     return {"op": "agent.cancel", "args": {"agent": agent, "cause": {"kind": "user"}}}
 

@@ -110,6 +110,9 @@ class RegistryModel(Model):
 
         Args:
             command: The command.
+
+        Returns:
+            The command's step, and the look behind it where there is one.
         """
         registry = self._registry
         op, args = read_command(command)

@@ -55,6 +55,9 @@ def announce(agent: Json) -> JsonMap:
 
     Args:
         agent: The agent.
+
+    Returns:
+        The command.
     """
     return {"do": "registry.announce", "args": {"agent": agent}}
 
@@ -121,6 +124,9 @@ def opened(plugin: str) -> JsonMap:
 
     Args:
         plugin: The name of the plugin.
+
+    Returns:
+        The command.
     """
     return {"do": "owner.open", "args": {"owner": plugin, "requires": ["agents"]}}
 

@@ -23,12 +23,20 @@ CUT: Final[Mapping[str, Clauses]] = {
 
 
 def placed(item: Item) -> Clauses:
-    """Who says in which place a composite undoes what it holds."""
+    """Who says in which place a composite undoes what it holds.
+
+    Args:
+        item: A part of the composite.
+    """
     return ("LAYER-EFF-05",) if item.adopted == "entry" else ("SCOPE-DISP-05",)
 
 
 def ends(fiber: Fiber) -> Clauses:
-    """Who says that what an owner owns is undone."""
+    """Who says that what an owner owns is undone.
+
+    Args:
+        fiber: The owner.
+    """
     if fiber.ended_by == "its owner":
         above = fiber.parent
         assert above is not None
@@ -42,7 +50,11 @@ def ends(fiber: Fiber) -> Clauses:
 
 
 def undone_early(fiber: Fiber) -> Clauses:
-    """Who says what becomes of effects whose undo was started before their owner ends."""
+    """Who says what becomes of effects whose undo was started before their owner ends.
+
+    Args:
+        fiber: Their owner.
+    """
     began = [item for item in fiber.owned if item.began and item.fiber is None]
     joined = ("EFFECT-SINGLE-02",) if any(not item.done for item in began) else ()
     return (*joined, *(("EFFECT-RUN-02",) if any(item.done for item in began) else ()))

@@ -26,6 +26,7 @@ from dshconform.contracts.scope_world import ScopeWorld
 from dshconform.protocol.json_value import JsonMap
 
 REGISTERS: Final = frozenset({"scope.open", "owner.open", "effect", "service.add", "listen"})
+"""The operations that leave something with an owner."""
 _ENDS: Final = frozenset({"scope.close", "owner.close"})
 _LINKS: Final = frozenset({"scope.bind", "scope.rebind"})
 ACTS: Final = (REGISTERS - {"owner.open"}) | _ENDS | {"undo", "scope.rebind", "dispatch", "service.view"}
@@ -36,6 +37,11 @@ _OPS: Final = REGISTERS | _ENDS | _LINKS | {"burst", "ctx.derive", "undo", "gate
 
 def legal(world: ScopeWorld, op: str, args: JsonMap) -> bool:
     """Whether the clauses say what a command does now.
+
+    Args:
+        world: Its state before the command.
+        op: The operation.
+        args: Its arguments.
 
     Raises:
         CommandError: It is no command of this contract.

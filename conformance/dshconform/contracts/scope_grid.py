@@ -30,6 +30,7 @@ from dshconform.contracts.scope_world import ScopeWorld
 from dshconform.protocol.json_value import JsonMap
 
 Owner: TypeAlias = Literal["plugin", "plugin under a scope", "scope", "scope in a scope", "derived"]
+"""What something is registered through, in the words of the grid."""
 
 STATES: Final[Mapping[Owner, tuple[State, ...]]] = {
     "plugin": ("waiting", "loading", "active", "leaving", "ending", "gone"),
@@ -38,6 +39,7 @@ STATES: Final[Mapping[Owner, tuple[State, ...]]] = {
     "scope in a scope": ("active", "ending", "gone"),
     "derived": ("active", "ending", "gone"),
 }
+"""The states in which the grid looks at each."""
 _REGISTRATIONS: Final = ("effect", "listen", "add", "mint", "mount", "composite")
 RELATIONS: Final[Mapping[str, tuple[str | None, str | None]]] = {
     "own": ("C", "to-c"),
@@ -54,7 +56,7 @@ RELATIONS: Final[Mapping[str, tuple[str | None, str | None]]] = {
 }
 """By how a listener stands to what an event is sent to: whose plugin it is of, and the receiver."""
 
-LAYERS: Final[Mapping[str | None, str]] = {
+_LAYERS: Final[Mapping[str | None, str]] = {
     None: "global",
     "a": "far",
     "b": "parent",
@@ -64,9 +66,13 @@ LAYERS: Final[Mapping[str | None, str]] = {
 }
 _NOTHING_HIDDEN: Final = ("global", "uncovers")
 DOINGS: Final = (*ENDINGS, THROWS, REJECTS)
+"""What a listener can do."""
 NO_TASK: Final = ("waterfall", REJECTS)
+"""A mode, and what no listener does in it: what the dispatch answers then is told by a task, in no cell."""
 ACTS: Final = ("registers", "adds", "mints", "removes", "ends", "moves", "dispatches", "looks")
+"""What a listener can do to the world while an event is dispatched."""
 ADOPTED: Final = ("scope", "wrapper", "entry")
+"""What a composite can hand over."""
 _AT_ONCE: Final = ("effect", "listen", "add", "mint", "dispatch", "end")
 _FRESH: Final = ("effect", "listen", "add", "mint", "mount")
 
@@ -83,7 +89,7 @@ def _cells() -> Iterator[str]:
         spelled(mode, "a listener", doing) for mode, doing in product(MODES, DOINGS) if (mode, doing) != NO_TASK
     )
     yield from (spelled(mode, "a listener", act) for mode, act in product(MODES, ACTS))
-    for name in LAYERS.values():
+    for name in _LAYERS.values():
         yield from (spelled("add", name, how) for how in _hows(name))
         yield from (spelled("remove", name, how) for how in ("uncovers", "leaves") if (name, how) != _NOTHING_HIDDEN)
     yield from (spelled("remove", what, "again") for what in ("entry", "listener", "effect"))
@@ -117,7 +123,13 @@ def _hows(layer: str) -> Sequence[str]:
 
 
 def cell_of(world: ScopeWorld, op: str, args: JsonMap) -> str | None:
-    """The cell that a legal command visits, if it visits one."""
+    """The cell that a legal command visits, if it visits one.
+
+    Args:
+        world: Its state before the command.
+        op: The operation.
+        args: Its arguments.
+    """
     match op:
         case "burst":
             (first, _), (then, _) = (read_command(item) for item in items_of(args))
@@ -174,7 +186,7 @@ def _cell_of_registration(world: ScopeWorld, op: str, args: JsonMap) -> str:
     context = world.contexts[where_in(args)]
     state = context.fiber.state
     if op == "service.add" and not context.fiber.refuses and (context.fiber.kind != "plugin"):
-        return spelled("add", LAYERS[context.tag], _hiding(world, context.tag, str(args["name"]), "hides", "is new"))
+        return spelled("add", _LAYERS[context.tag], _hiding(world, context.tag, str(args["name"]), "hides", "is new"))
     what = "composite" if op == "effect" and adopted_in(args) is not None else _REGISTERED[op]
     if context.derived and state not in STATES["derived"]:
         state = "active"
@@ -188,7 +200,7 @@ def _hiding(world: ScopeWorld, key: str | None, name: str, hides: str, new: str)
         return hides
     below = [one for one in KEYS if one != key and (key is None or key in world.keys.chain(one))]
     hidden = hides == "hides" and any(world.layers.has(one, name) for one in below)
-    return "lies hidden" if hidden and LAYERS[key] in {"global", "far", "parent"} else new
+    return "lies hidden" if hidden and _LAYERS[key] in {"global", "far", "parent"} else new
 
 
 def _cell_of_undo(world: ScopeWorld, item: Item) -> str:
@@ -198,7 +210,7 @@ def _cell_of_undo(world: ScopeWorld, item: Item) -> str:
     if item.began:
         return spelled("remove", what, "again")
     if item.entry is not None:
-        return spelled("remove", LAYERS[item.via.tag], _hiding(world, item.via.tag, item.entry, "uncovers", "leaves"))
+        return spelled("remove", _LAYERS[item.via.tag], _hiding(world, item.via.tag, item.entry, "uncovers", "leaves"))
     if item.adopted is not None:
         return spelled("remove", "composite", item.adopted)
     return spelled("remove", "gated effect" if item.gated else what)

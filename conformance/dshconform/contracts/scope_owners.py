@@ -35,12 +35,12 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED
 from dshconform.trace.rows import ExpectedRow
 
-BOUND: Final[JsonMap] = {
+_BOUND: Final[JsonMap] = {
     "message": "dsh-scope: scope key is already bound to a parent; re-linking requires the binding returned by the "
     "original bind"
 }
-CYCLE: Final[JsonMap] = {"message": "dsh-scope: scope parent link would form a cycle"}
-INACTIVE: Final[JsonMap] = {"code": "INACTIVE_EFFECT"}
+_CYCLE: Final[JsonMap] = {"message": "dsh-scope: scope parent link would form a cycle"}
+_INACTIVE: Final[JsonMap] = {"code": "INACTIVE_EFFECT"}
 
 
 class ScopeOwners:
@@ -50,20 +50,29 @@ class ScopeOwners:
         root = Fiber("root", "root")
         minter = Fiber(MINTER, "plugin", root)
         self.contexts: dict[str, Context] = {"root": Context("root", root), MINTER: Context(MINTER, minter)}
+        """The contexts, by the suite's names."""
         self.items: dict[str, Item] = {}
+        """What is registered, by the suite's names."""
         self.keys = Keys()
+        """The parents of the keys."""
         self.layers = Layers()
+        """The entries of the table."""
         self.listeners: list[Listener] = []
         """Those that are heard, in order."""
         self.known: dict[str, Listener] = {}
+        """Every listener there was, by the suite's names."""
         self.fibers: list[Fiber] = [root, minter]
+        """Every owner there was, in the order in which they were mounted."""
         self.tasks: list[Task] = []
+        """What is to settle."""
         self.waiting: dict[str, Item | Fiber] = {}
         """By function, whose undo or body waits for the suite."""
         self.used: set[str] = {"root", MINTER}
+        """The names that are taken."""
         self.ended_keys: set[str] = set()
         """The keys of which a scope has ended."""
         self.rows: list[ExpectedRow] = []
+        """What the command must show."""
         self.late: list[ExpectedRow] = []
         """What follows when the command has returned."""
         self.changed: Clauses = ()
@@ -82,7 +91,11 @@ class ScopeOwners:
     # ------------------------------------------------------------------ looking
 
     def fiber(self, where: str) -> Fiber:
-        """The owner behind a context."""
+        """The owner behind a context.
+
+        Args:
+            where: The name of the context.
+        """
         return self.contexts[where].fiber
 
     def view(self, key: str | None) -> list[Json]:
@@ -103,7 +116,12 @@ class ScopeOwners:
         self.unsaid = frozenset()
 
     def says(self, changed: Clauses = (), kept: Clauses = ()) -> None:
-        """Remember who says what views and links are like behind the command."""
+        """Remember who says what views and links are like behind the command.
+
+        Args:
+            changed: Answer for what has changed.
+            kept: Answer for what has stayed.
+        """
         self.changed = tuple(dict.fromkeys((*self.changed, *changed)))
         self.kept = tuple(dict.fromkeys((*self.kept, *kept)))
 
@@ -122,7 +140,7 @@ class ScopeOwners:
         else:
             ended = ("FIBER-DISP-06",) if fiber.state == "leaving" else ("CTX-DEAD-01",)
         self.says(kept=ended)
-        return Done((*clauses, *ended), error=INACTIVE)
+        return Done((*clauses, *ended), error=_INACTIVE)
 
     def _accepted(self, where: str) -> Clauses:
         """Who says that something can be registered through a context."""
@@ -147,10 +165,10 @@ class ScopeOwners:
             parent = str(args["parent"])
             if key in self.keys.parents:
                 self.says(kept=("BIND-MINT-02",))
-                return Done(("BIND-MINT-02",), error=BOUND)
+                return Done(("BIND-MINT-02",), error=_BOUND)
             if self.keys.closes_cycle(key, parent):
                 self.says(kept=("BIND-MINT-02", "BIND-CYCLE-01"))
-                return Done(("BIND-MINT-02", "BIND-CYCLE-01"), error=CYCLE)
+                return Done(("BIND-MINT-02", "BIND-CYCLE-01"), error=_CYCLE)
             self.keys.parents[key] = parent
             self.says(changed=("BIND-MINT-01",))
         refused = self._refusal(where, ("SCOPE-MINT-02",))
@@ -256,7 +274,7 @@ class ScopeOwners:
             key = keys.bindings[str(args["of"])]
             if keys.closes_cycle(key, parent):
                 self.says(kept=("BIND-REBIND-02",))
-                return Done(("BIND-REBIND-02",), error=CYCLE)
+                return Done(("BIND-REBIND-02",), error=_CYCLE)
             keys.parents[key] = parent
             keys.moved.add(key)
             self.says(("BIND-REBIND-01",), ("BIND-REBIND-03",))
@@ -264,10 +282,10 @@ class ScopeOwners:
         key = str(args["key"])
         if key in keys.parents:
             self.says(kept=("BIND-ONCE-01", "BIND-MINT-01"))
-            return Done(("BIND-ONCE-01", "BIND-MINT-01"), error=BOUND)
+            return Done(("BIND-ONCE-01", "BIND-MINT-01"), error=_BOUND)
         if keys.closes_cycle(key, parent):
             self.says(kept=("BIND-CYCLE-01",))
-            return Done(("BIND-CYCLE-01",), error=CYCLE)
+            return Done(("BIND-CYCLE-01",), error=_CYCLE)
         keys.parents[key] = parent
         keys.bindings[str(args["as"])] = key
         self.used.add(str(args["as"]))

@@ -15,6 +15,7 @@ COMPARED: Final = frozenset(
         *("task", "return"),
     }
 )
+"""The kinds of rows that the contract speaks about."""
 
 CALL: Final = "5 the call"
 """The strand of what happens before a command returns."""

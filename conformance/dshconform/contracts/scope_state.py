@@ -10,10 +10,11 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED
 
 Kind: TypeAlias = Literal["root", "plugin", "scope"]
+"""What an owner is."""
 State: TypeAlias = Literal["waiting", "loading", "active", "leaving", "ending", "gone"]
 """How an owner stands; one that is `leaving` was disposed of while its body runs."""
 
-REFUSING: Final[frozenset[State]] = frozenset({"leaving", "ending", "gone"})
+_REFUSING: Final[frozenset[State]] = frozenset({"leaving", "ending", "gone"})
 
 
 @dataclass(slots=True, eq=False)
@@ -53,7 +54,7 @@ class Fiber:
     @property
     def refuses(self) -> bool:
         """Whether nothing can be registered any more."""
-        return self.state in REFUSING
+        return self.state in _REFUSING
 
     @property
     def line(self) -> "Iterator[Fiber]":
@@ -178,7 +179,12 @@ class Keys:
         return found
 
     def closes_cycle(self, key: str, parent: str) -> bool:
-        """Whether a link would make a key its own ancestor."""
+        """Whether a link would make a key its own ancestor.
+
+        Args:
+            key: The key.
+            parent: Its parent-to-be.
+        """
         return key in self.chain(parent)
 
 
@@ -210,7 +216,13 @@ def receiver(name: str | None) -> Receiver:
 
 
 def relation(keys: Keys, listener: Listener, to: Receiver) -> str:
-    """How a listener stands to what an event is sent to."""
+    """How a listener stands to what an event is sent to.
+
+    Args:
+        keys: The parents of the keys.
+        listener: Its tag is what counts.
+        to: The receiver of the event.
+    """
     tag = listener.via.tag
     if listener.everywhere:
         return "global"
@@ -239,19 +251,37 @@ class Layers:
     entries: dict[str | None, list[Item]] = field(default_factory=dict)
 
     def add(self, item: Item) -> None:
-        """An entry is filed in the layer of its context."""
+        """An entry is filed in the layer of its context.
+
+        Args:
+            item: The entry.
+        """
         self.entries.setdefault(item.via.tag, []).append(item)
 
     def remove(self, item: Item) -> None:
-        """An entry leaves."""
+        """An entry leaves.
+
+        Args:
+            item: The entry.
+        """
         self.entries[item.via.tag].remove(item)
 
     def has(self, key: str | None, name: str) -> bool:
-        """Whether a layer has an entry of a name."""
+        """Whether a layer has an entry of a name.
+
+        Args:
+            key: That of the layer; none for the root's.
+            name: What is filed.
+        """
         return any(item.entry == name for item in self.entries.get(key, ()))
 
     def view(self, keys: Keys, key: str | None) -> list[Json]:
-        """What a key sees: an entry that hides another one takes its place."""
+        """What a key sees: an entry that hides another one takes its place.
+
+        Args:
+            keys: The parents of the keys.
+            key: Whose view it is; none for the root's.
+        """
         seen: dict[str, None] = {}
         for layer in (None, *reversed(keys.chain(key))):
             seen |= {str(item.entry): None for item in self.entries.get(layer, ())}
@@ -290,7 +320,9 @@ class Place:
     """Where a command stands that another one performs: in a burst, or in a function."""
 
     at: str | None = None
+    """Its place in the burst, or in the script."""
     part: str | None = None
+    """The name of the function, where it is one."""
 
 
 @dataclass(slots=True)

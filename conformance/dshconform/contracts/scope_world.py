@@ -30,14 +30,22 @@ from dshconform.contracts.scope_state import (
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
-ANSWERED: Final[Mapping[str, Json]] = {"answers": "answer", "answers zero": 0, "answers false": False}
+_ANSWERED: Final[Mapping[str, Json]] = {"answers": "answer", "answers zero": 0, "answers false": False}
 
 
 class ScopeWorld(ScopeOwners):
     """The abstract world."""
 
     def perform(self, op: str, args: JsonMap) -> Done:
-        """Do what a command does before it returns."""
+        """Do what a command does before it returns.
+
+        Args:
+            op: The operation.
+            args: Its arguments.
+
+        Returns:
+            What it returns or throws, and the clauses that say so.
+        """
         match op:
             case "burst":
                 for at, (inner, given) in enumerate(map(read_command, items_of(args))):
@@ -75,7 +83,11 @@ class ScopeWorld(ScopeOwners):
     # ------------------------------------------------------------------ dispatching
 
     def audience(self, to: Receiver) -> list[Listener]:
-        """Who hears an event, in order."""
+        """Who hears an event, in order.
+
+        Args:
+            to: Its receiver.
+        """
         return [one for one in self.listeners if relation(self.keys, one, to) in HEARING]
 
     def _dispatch(self, args: JsonMap) -> Done:
@@ -161,10 +173,10 @@ class ScopeWorld(ScopeOwners):
         if listener.doing in {THROWS, REJECTS}:
             failures.append({"is": listener.part})
             return None if mode == "parallel" else {"error": {"is": listener.part}}
-        value = ANSWERED.get(listener.doing)
+        value = _ANSWERED.get(listener.doing)
         if mode == "serial":
             return None if value is None or value is False else {"value": value}
-        return {"value": value} if mode == "waterfall" and listener.doing in ANSWERED else None
+        return {"value": value} if mode == "waterfall" and listener.doing in _ANSWERED else None
 
     def _why(self, listener: Listener, to: Receiver) -> Clauses:
         """Who says that a listener hears an event."""
@@ -195,7 +207,13 @@ class ScopeWorld(ScopeOwners):
         return found + (["SCOPE-DISP-06"] if tag != to.key and self.ended_keys & set(chain) else [])
 
     def why_not(self, listener: Listener, to: Receiver, mode: str) -> Clauses:
-        """Who says that a listener does not hear an event."""
+        """Who says that a listener does not hear an event.
+
+        Args:
+            listener: The listener.
+            to: The event's receiver.
+            mode: How the event is dispatched.
+        """
         if listener.gone is not None:
             return listener.gone
         if listener.fresh:
@@ -212,7 +230,14 @@ class ScopeWorld(ScopeOwners):
                 return CUT.get(mode, ())
 
     def surplus(self, args: JsonMap) -> dict[str, Clauses]:
-        """By function, who says that it is not called: listeners by a dispatch, and undos whose turn has not come."""
+        """By function, who says that it is not called: listeners by a dispatch, and undos whose turn has not come.
+
+        Args:
+            args: The arguments of the command.
+
+        Returns:
+            By the name of the function, or of the task.
+        """
         to = receiver(str(args["to"]) if "to" in args else None)
         mode = str(args.get("mode"))
         found: dict[str, Clauses] = {}
