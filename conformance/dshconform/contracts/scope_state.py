@@ -57,7 +57,7 @@ class Fiber:
         return self.state in _REFUSING
 
     @property
-    def line(self) -> "Iterator[Fiber]":
+    def line(self) -> Iterator["Fiber"]:
         """It, and whoever it ends with, the nearest first."""
         fiber: Fiber | None = self
         while fiber is not None:
