@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+from dshconform.contracts.cancellation import CancellationModel
 from dshconform.contracts.inbox import InboxModel
 from dshconform.contracts.initiator import InitiatorModel
 from dshconform.contracts.machine import COMMANDS, MachineCheck
@@ -18,6 +19,7 @@ from dshconform.contracts.scheduling import SchedulingModel
 from dshconform.contracts.scope import ScopeModel
 from dshconform.contracts.session import SessionModel
 from dshconform.contracts.table import TableCheck
+from dshconform.contracts.tool_cancellation import ToolCancellationModel
 from dshconform.contracts.turn import TurnModel
 from dshconform.contracts.wake import WakeModel
 from dshconform.near_misses import hint
@@ -32,7 +34,9 @@ MODELS: Final[Mapping[str, type[Model]]] = {
         InboxModel,
         TurnModel,
         WakeModel,
+        CancellationModel,
         SchedulingModel,
+        ToolCancellationModel,
         PipelineModel,
         SessionModel,
         PromptModel,
@@ -46,6 +50,8 @@ MODELS: Final[Mapping[str, type[Model]]] = {
 
 _COMMANDS: Final[Mapping[str, int]] = {
     WakeModel.name: 20,
+    CancellationModel.name: 4,
+    ToolCancellationModel.name: 6,
     PipelineModel.name: 6,
     PromptModel.name: 40,
     RollbackModel.name: 12,

@@ -81,7 +81,7 @@ class Grid(Generic[A]):
             command: A legal command.
         """
         op, args = read_command(command)
-        act = self._named(agent, op, args) or _common_act(op, args)
+        act = self._named(agent, op, args) or common_act(op, args)
         return None if act is None else spelled(self._phase(agent), act, self._window(agent))
 
 
@@ -129,7 +129,7 @@ IDLE: Final[Mapping[str, Approach]] = {"empty": lambda _: [], "pending": lambda 
 """The windows of an idle agent."""
 
 
-def _signal_of(agent: AbstractAgent) -> str:
+def signal_of(agent: AbstractAgent) -> str:
     """The window of a turn.
 
     Its signal is live or aborted. Then a wake is remembered, or one was dropped and none is remembered; otherwise every
@@ -149,7 +149,7 @@ def _signal_of(agent: AbstractAgent) -> str:
 def window_of(agent: AbstractAgent) -> str:
     """The window of an agent: of its turn, or whether anything is pending while it is idle."""
     if agent.phase != "idle":
-        return _signal_of(agent)
+        return signal_of(agent)
     return "pending" if agent.pending else "empty"
 
 
@@ -208,7 +208,7 @@ _DISPOSING: Final = frozenset(name for name in CANCELS if name.startswith("cance
 """Left open behind another cause (sheet 70, phase machine)."""
 
 
-def _common_act(op: str, args: JsonMap) -> str | None:
+def common_act(op: str, args: JsonMap) -> str | None:
     """What a delivery, a cancel or a burst is called."""
     name = _COMMON.get(op)
     return None if name is None else name(args)

@@ -20,6 +20,7 @@ Phase: TypeAlias = Literal[
     "maintaining",
     "opening",
     "claimed",
+    "assembling",
     "deciding",
     "requesting",
     "streaming",
@@ -28,9 +29,10 @@ Phase: TypeAlias = Literal[
     "stopping",
 ]
 """`claimed`: a step's batch is claimed and nothing else of the step has happened. Hooks are waited for in the turn
-contract alone: `agent/pre-step`, `agent/request`, `agent/request-error` and `agent/turn-stopping`, in this order. Tools
-are called in the scheduling contract alone. In the wake contract alone there is maintenance, and the moment in which a
-driver is `opening`: it has started, and claimed nothing yet."""
+and cancellation contracts alone: `agent/pre-step`, `agent/request`, `agent/request-error` and `agent/turn-stopping`, in
+this order; before them `system-prompt/assemble`, in the latter. Tools are called in the scheduling contract alone. In
+the wake and cancellation contracts alone there is maintenance, and the moment in which a driver is `opening`: it has
+started, and claimed nothing yet."""
 
 _CUT: Final[Mapping[str, str]] = {
     "stream.chunk": "CANCEL-STREAM-04",
@@ -66,6 +68,7 @@ class AbstractAgent:
         chunks: The names to which the seqs of this request's chunks are bound.
         text: The text of this request's deltas, nothing without any.
         finish: The kind of this request's last finish.
+        usage: What this request's answer has reported of its usage, if anything.
         route: The configuration of this request.
         history: Patterns for the messages of the next request.
         rows: What must be observed.
@@ -93,6 +96,7 @@ class AbstractAgent:
     chunks: list[str] = field(default_factory=list)
     text: str | None = None
     finish: str | None = None
+    usage: JsonMap | None = None
     route: JsonMap = field(default_factory=lambda: ROUTE)
     history: list[Json] = field(default_factory=list)
     rows: list[ExpectedRow] = field(default_factory=list)
@@ -130,6 +134,10 @@ class AbstractAgent:
     def disposed(self) -> bool:
         """Whether the turn was aborted with the cause `disposed`."""
         return kind_of(self.cause) == "disposed"
+
+    def fired(self) -> bool:
+        """Whether the turn's signal is aborted; calls from inside whatever is told can do that."""
+        return self.cause is not None
 
     @property
     def told(self) -> bool:
@@ -364,8 +372,14 @@ class AbstractAgent:
 
     def _blocks(self, *, interrupted: bool) -> list[Json]:
         """The content of the answer."""
+        if self.text is None or (interrupted and not self.text.strip()):
+            return []
+        return [{"type": "text", "text": self.text}]
+
+    def _source(self, *, interrupted: bool) -> JsonMap:
+        """The source of the answer."""
         del interrupted
-        return [] if self.text is None else [{"type": "text", "text": self.text}]
+        return {"kind": "model", **{name: self.route[name] for name in ROUTE}}
 
     def _log_message(self, *, interrupted: bool, content: Clauses) -> None:
         blocks = self._blocks(interrupted=interrupted)
@@ -374,12 +388,14 @@ class AbstractAgent:
                 "id": {"$bind": f"reply {self.calls}"},
                 "role": "assistant",
                 "content": blocks,
-                "source": {"$exact": {"kind": "model", **{name: self.route[name] for name in ROUTE}}},
+                "source": {"$exact": self._source(interrupted=interrupted)},
             }
         }
-        self.rows.append(
-            rows.assistant_message(self.turn, self.step, message, self.chunks, interrupted=interrupted, content=content)
+        place = self.turn, self.step
+        told = rows.assistant_message(
+            *place, message, self.chunks, usage=self.usage, interrupted=interrupted, content=content
         )
+        self.rows.append(told)
         if blocks:
             self.history.append(message)
 
@@ -422,23 +438,33 @@ class AbstractAgent:
     def _fail_step(self) -> Clauses:
         failure: JsonMap = {"kind": "error", "failure": {"$exact": FAILURE}}
         self._log_chunk({"type": "finish", "reason": failure}, ("STREAM-FAIL-02",))
+        return self._fail_request()
+
+    def _fail_request(self) -> Clauses:
         self._end_step()
+        if self.fired():
+            return self._close_aborted(("CANCEL-ERR-01",))
         self.tell(rows.agent_error(self.turn, self.step, str(FAILURE["message"])))
         reason: JsonMap = {"kind": "error", "error": {"$exact": FAILURE}}
-        self.tell(rows.turn_end(self.turn, reason, ("RERR-TERM-01", "LOG-EVT-04")))
+        settled: Clauses = ("CANCEL-ERR-02",) if self.fired() else ()
+        self.tell(rows.turn_end(self.turn, reason, (*settled, "RERR-TERM-01", "LOG-EVT-04")))
         self.failed = True
         if self._still_pending(self.woken):
             return self._run_ends(("WAKE-FAIL-01",))
         return self._run_ends(("LOOP-NEXT-02",) if self.pending else ("AGENT-STATUS-04",))
 
     def _abort_step(self, why: str) -> Clauses:
-        if self.text is not None and self.text.strip():
+        if self._blocks(interrupted=True):
             content: Clauses = ("CANCEL-STREAM-06",) if self.finish else ("CANCEL-STREAM-02",)
             self._log_message(interrupted=True, content=content)
             self._end_step()
         else:
             self._end_step(("CANCEL-STREAM-03", "INV-STEP-02"))
         return self._close_aborted((why,))
+
+    def _abort_open_step(self, why: Clauses) -> Clauses:
+        self._end_step((*why, "INV-STEP-02"))
+        return self._close_aborted(why)
 
     def _close_aborted(self, why: Clauses) -> Clauses:
         """The aborted turn ends; what is pending is replayed if a wake was latched, and parked otherwise."""

@@ -278,7 +278,14 @@ def chunk_row(turn: int, step: int, chunk: JsonMap, name: str, clauses: Clauses)
 
 
 def assistant_message(
-    turn: int, step: int, message: JsonMap, cites: Sequence[str], *, interrupted: bool, content: Clauses
+    turn: int,
+    step: int,
+    message: JsonMap,
+    cites: Sequence[str],
+    *,
+    usage: JsonMap | None = None,
+    interrupted: bool,
+    content: Clauses,
 ) -> ExpectedRow:
     """`assistant/message`.
 
@@ -287,6 +294,7 @@ def assistant_message(
         step: The number of the step in it.
         message: A pattern for the message.
         cites: The names to which the chunks' seqs are bound.
+        usage: What it used, if that was reported.
         interrupted: Whether an abort cut the stream.
         content: Answer for the message's content.
 
@@ -297,6 +305,8 @@ def assistant_message(
     data: dict[str, Json] = {"turn": turn, "step": step, "message": by(content, message)}
     if interrupted:
         data["interrupted"] = True
+    if usage is not None:
+        data["usage"] = by(("CANCEL-STREAM-05",) if interrupted else clauses, usage)
     sources: list[Json] = [{"$bind": name} for name in cites]
     return log_row(
         "assistant/message", {"$exact": data}, clauses, sourceEventSeqs=by(clauses, sources), surfaceOp="append"

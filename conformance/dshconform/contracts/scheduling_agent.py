@@ -34,13 +34,13 @@ from dshconform.scenarios.macros import message
 State: TypeAlias = Literal["asked", "running", "settled", "reviewed"]
 """`asked`: policy is asked whether the call may go on; `reviewed`: policy is asked about its result."""
 
-_NEVER_RAN: Final = Result(
+NEVER_RAN: Final = Result(
     content="Error: tool call aborted before dispatch",
     clauses=(),
     error="tool call aborted before dispatch",
     info=("AbortError", "ABORTED_BEFORE_DISPATCH"),
 )
-_ABORTED: Final = Result(
+ABORTED: Final = Result(
     content="Error: tool call aborted", clauses=(), error="tool call aborted", info=("AbortError", "ABORTED")
 )
 
@@ -272,7 +272,7 @@ class SchedulingAgent(AbstractAgent):
     def _dispatch(self, call: Call) -> None:
         """Policy lets a call go on."""
         if self.cause is not None:
-            self._settle(call, replace(_NEVER_RAN, clauses=("PIPE-CANCEL-02",), at_once=True))
+            self._settle(call, replace(NEVER_RAN, clauses=("PIPE-CANCEL-02",), at_once=True))
         elif call.name not in self.tools:
             text = f'unknown tool "{call.name}"'
             clauses: Clauses = (*(("TOOL-LIVE-01",) if call.name == GUARDED else ()), "UNKNOWN-TOOL-01")
@@ -319,7 +319,7 @@ class SchedulingAgent(AbstractAgent):
         """A result after policy: a success is replaced where the signal was aborted by then."""
         if self.cause is None or result.error is not None:
             return result
-        return replace(_ABORTED, clauses=("PIPE-CANCEL-07",), contexts=result.contexts)
+        return replace(ABORTED, clauses=("PIPE-CANCEL-07",), contexts=result.contexts)
 
     def _deliver(self, context: JsonMap) -> None:
         row: Clauses = ("SCHED-CTX-01",)
@@ -342,7 +342,7 @@ class SchedulingAgent(AbstractAgent):
         """Every started call is committed: those that were not started get their results, and the step is over."""
         skipped: Clauses = ("SCHED-ABORT-01", "SCHED-ABORT-02", "SCHED-ABORT-03")
         for block in self.queue:
-            result = replace(_NEVER_RAN, clauses=("SCHED-ABORT-03",))
+            result = replace(NEVER_RAN, clauses=("SCHED-ABORT-03",))
             self.rows.append(scheduling_rows.call_row(self.place, block, skipped))
             self.rows.append(scheduling_rows.logged_result(self.place, block, result, skipped))
             self.history.append(scheduling_rows.remembered(block, result))
@@ -371,10 +371,10 @@ class SchedulingAgent(AbstractAgent):
         self._moves(call)
         late: Clauses = ("PIPE-CANCEL-03",) if self.cause is not None else ()
         if op == "gate.reject":
-            failed = _failure(error_of(args), (*late, "PIPE-PRE-05"))
+            failed = failure_of(error_of(args), (*late, "PIPE-PRE-05"))
             self._settle(call, replace(failed, reviewed=False, at_once=True))
         elif (reason := reason_of(args)) is not None:
-            self._settle(call, replace(_failure({"message": reason}, (*late, "PIPE-PRE-01")), at_once=True))
+            self._settle(call, replace(failure_of({"message": reason}, (*late, "PIPE-PRE-01")), at_once=True))
         else:
             self._dispatch(call)
 
@@ -383,9 +383,9 @@ class SchedulingAgent(AbstractAgent):
         contexts = (message(call.identity),) if call.name in TELLS else ()
         if op == "gate.reject":
             clauses: Clauses = ("PIPE-CANCEL-06", "PIPE-BODY-01") if self.cause is not None else ("PIPE-BODY-01",)
-            result = _failure(error_of(args), clauses)
+            result = failure_of(error_of(args), clauses)
         elif self.cause is not None:
-            result = replace(_ABORTED, clauses=("PIPE-CANCEL-05",))
+            result = replace(ABORTED, clauses=("PIPE-CANCEL-05",))
         else:
             concludes = call.name == FINISHES
             clauses = ("RESULT-SHAPE-01",) if call.name in self.tools else ("TOOL-LIVE-02", "RESULT-SHAPE-01")
@@ -397,7 +397,7 @@ class SchedulingAgent(AbstractAgent):
         result = call.result
         assert result is not None
         if op == "gate.reject":
-            result = replace(_failure(error_of(args), ("PIPE-POST-05",)), contexts_by=DROPPED)
+            result = replace(failure_of(error_of(args), ("PIPE-POST-05",)), contexts_by=DROPPED)
         else:
             review = review_of(args)
             if review.feedback is not None:
@@ -419,7 +419,7 @@ def _part(kind: str, call: Call) -> str:
     return {"tools/pre-execute": POLICY, "tools/post-execute": REVIEW}.get(kind, call.name)
 
 
-def _failure(error: Mapping[str, Json], clauses: Clauses) -> Result:
+def failure_of(error: Mapping[str, Json], clauses: Clauses) -> Result:
     """A call that failed: only a failure of the harness has an identity."""
     text = str(error["message"])
     info = (str(error["name"]), str(error["code"])) if error.get("kind") == "coded" else None

@@ -4,13 +4,14 @@ A script may do to the agent anything that can be done from outside. So what the
 the clauses put it: the record before the list, the phase before its status.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from dshconform.contracts import inbox_rows as rows
+from dshconform.contracts.callbacks import ABORT, Place, Script, place_of
 from dshconform.contracts.inbox_agent import AbstractAgent
 from dshconform.contracts.inbox_rows import Clauses
-from dshconform.contracts.wake_scripts import INSIDE, OBSERVERS, Script, place_of
 from dshconform.trace.rows import ExpectedRow
 
 
@@ -59,6 +60,9 @@ class ScriptedAgent(AbstractAgent):
         departed: The variants that scripts took.
     """
 
+    places: ClassVar[Mapping[str, Place]] = {}
+    """Where callbacks are called, by name; what is not in it is a place of its own."""
+
     armed: list[Script] = field(default_factory=list)
     play: Callable[[Script], None] = _nobody
     running: list[Run] = field(default_factory=list)
@@ -82,6 +86,7 @@ class ScriptedAgent(AbstractAgent):
         other = AbstractAgent.copy(self)
         assert isinstance(other, ScriptedAgent)
         other.armed, other.holders, other.on_abort = list(self.armed), list(self.holders), list(self.on_abort)
+        other.running = list(self.running)  # a trial that is left open does not end its scripts
         return other
 
     @property
@@ -96,7 +101,8 @@ class ScriptedAgent(AbstractAgent):
 
     def compared(self, whole: frozenset[str]) -> frozenset[str]:
         """What is compared of the rows that a command leads to, of all that the contract speaks about."""
-        return whole - {"abort"} if self.shuffled else whole
+        compared = AbstractAgent.compared(self, whole)
+        return compared - {"abort"} if self.shuffled else compared
 
     def tell(self, row: ExpectedRow) -> None:
         """Something happens that must be observed, and its listeners are called."""
@@ -113,15 +119,21 @@ class ScriptedAgent(AbstractAgent):
             if script not in self.armed:
                 continue  # a nested dispatch has called it
             self.armed.remove(script)
-            given = script.turn is not None and self.cause is None
+            place = self.places[script.place]
+            given = (place.hook or place.given) and self.cause is None
             if given:
                 self.holders.append(script.part)
-            if script.place != "abort listener":
+            if script.place != ABORT:
                 self.run(script)
             elif given:
                 self.on_abort.append(script)
-            if script.turn is not None:  # the call of the hook is over: of those that hold the signal, some watch it
-                self.holders = [one.part for one in self.on_abort]
+            if place.hook or place.given:
+                self.returned(script)
+
+    def returned(self, script: Script) -> None:
+        """The call of an awaited hook is over: of those that hold the signal, some go on watching it."""
+        del script
+        self.holders = [one.part for one in self.on_abort]
 
     def run(self, script: Script) -> None:
         """A script runs.
@@ -131,12 +143,17 @@ class ScriptedAgent(AbstractAgent):
         """
         if self.loose:
             raise LeftOpen
-        moment = f"{script.place} in {self.phase}" if script.place in INSIDE else script.place
-        publishing, self.publishing = self.publishing, self.publishing or script.place in OBSERVERS
-        self.running.append(Run(script.place, moment, self.window))
+        publishing, place = self.publishing, self.places.get(script.place)
+        self.publishing = publishing or (place is not None and place.observes)
+        self.running.append(Run(script.place, self.moment_of(script), self.window))
         self.play(script)
         self.running.pop()
         self.publishing = publishing
+
+    def moment_of(self, script: Script) -> str:
+        """When a script runs, as the grid says it."""
+        place = self.places.get(script.place)
+        return f"{script.place} in {self.phase}" if place is not None and place.inside else script.place
 
     def aborted(self, clauses: Clauses) -> None:
         """The activity's signal fires: its holders are told, and what runs inside the firing runs."""

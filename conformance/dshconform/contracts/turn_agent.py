@@ -261,10 +261,6 @@ class TurnAgent(AbstractAgent):
         self.failed = True
         return self._park(("LOOP-NEXT-02",))
 
-    def _abort_open_step(self, why: Clauses) -> Clauses:
-        self._end_step((*why, "INV-STEP-02"))
-        return self._close_aborted(why)
-
     # ------------------------------------------------------------------ listeners that throw
 
     def _end_step(self, clauses: Clauses = ("INV-STEP-02",)) -> None:

@@ -10,7 +10,8 @@ inside the firing of a signal. The model is written from the clauses alone. What
 from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar, Final
 
-from dshconform.contracts.agent_model import AgentModel, Alphabet
+from dshconform.contracts.agent_model import Alphabet
+from dshconform.contracts.callback_model import CallbackContract, CallbackModel
 from dshconform.contracts.inbox_commands import (
     CAUSES,
     cancel,
@@ -20,11 +21,9 @@ from dshconform.contracts.inbox_commands import (
     inspect,
     keep_inbox,
     kind_of,
-    read_command,
     remove,
     steer,
 )
-from dshconform.contracts.inbox_rows import AGENT, MODEL, ROUTE
 from dshconform.contracts.wake_agent import WakeAgent
 from dshconform.contracts.wake_calls import WAKE_VARIANTS, WakeCalls
 from dshconform.contracts.wake_choice import Standing
@@ -32,7 +31,6 @@ from dshconform.contracts.wake_grid import CELLS, cell_of, tours
 from dshconform.contracts.wake_prologues import PROLOGUES
 from dshconform.contracts.wake_scripts import FINISH_JOB, maintain, simpler, tidied
 from dshconform.protocol.json_value import JsonMap
-from dshconform.running.step import Step
 
 _ALPHABET: Final[Alphabet[WakeAgent]] = Alphabet(
     PROLOGUES,
@@ -69,7 +67,10 @@ _SMALL: Final[tuple[JsonMap, ...]] = (
 )
 
 
-class WakeModel(AgentModel[WakeAgent]):
+_CONTRACT: Final = CallbackContract(_ALPHABET, cell_of, tours)
+
+
+class WakeModel(CallbackModel[WakeAgent]):
     """The abstract state of one agent's phase, signal and latch.
 
     Args:
@@ -90,7 +91,7 @@ class WakeModel(AgentModel[WakeAgent]):
         *("MAINT-CANCEL-01", "MAINT-CANCEL-02", "MAINT-FAIL-01"),
         *("CANCEL-CAUSE-01", "CANCEL-FIRST-01", "CANCEL-CLEAR-01", "CANCEL-CLEAR-02"),
         *("CANCEL-KEEP-01", "CANCEL-KEEP-02", "CANCEL-KEEP-03", "CANCEL-IDLE-01", "CANCEL-IDLE-02"),
-        *("CANCEL-STATUS-01", "CANCEL-SYNC-01", "CANCEL-COOP-01", "CANCEL-ERR-01"),
+        *("CANCEL-STATUS-01", "CANCEL-SYNC-01", "CANCEL-COOP-01", "CANCEL-ERR-01", "CANCEL-ERR-02"),
         *("CANCEL-PHASE-01", "CANCEL-PHASE-02", "CANCEL-PHASE-03", "CANCEL-PHASE-04"),
         *("CANCEL-STOP-01", "CANCEL-END-01"),
         *("CANCEL-REENTRY-01", "CANCEL-REENTRY-02", "CANCEL-REENTRY-03"),
@@ -106,38 +107,12 @@ class WakeModel(AgentModel[WakeAgent]):
 
     def __init__(self, switches: frozenset[str] = frozenset()) -> None:
         agent = WakeAgent()
-        self._wakes = WakeCalls(agent, switches)
-        super().__init__(agent, self._wakes, _ALPHABET)
-
-    def opening(self) -> list[Step]:
-        """A world with one agent and a model that waits for the suite at every item."""
-        stream: JsonMap = {"$fn": MODEL, "do": "gate", "abort": "manual"}
-        create: JsonMap = {"task": f"create-{AGENT}", "agent": AGENT, "options": ROUTE}
-        return [
-            Step("world.open", {}),
-            Step("model.register", {"as": MODEL, "routes": [ROUTE["provider"]], "stream": stream}),
-            Step("agent.create", create),
-        ]
-
-    def prologues(self) -> list[list[JsonMap]]:
-        """Histories that chance would reach seldom, then the tours of the grid."""
-        return [*super().prologues(), *(list(tour) for tour in tours(self._wakes.switches))]
-
-    def cell(self, command: JsonMap) -> str | None:
-        """The last cell that a legal command visits, callbacks included."""
-        op, args = read_command(command)
-        return None if op == "listen" else cell_of(self._wakes.visits(op, args))
+        super().__init__(agent, WakeCalls(agent, switches), _CONTRACT)
 
     @property
     def looks(self) -> bool:
         """The agent is looked at behind every command."""
         return True
-
-    def apply(self, command: JsonMap) -> list[Step]:
-        """Advance by a legal command; the steps are the command and a look at the agent."""
-        steps = super().apply(command)
-        self.departed += self._agent.departed
-        return steps
 
     def small_alphabet(self) -> Sequence[JsonMap]:
         """Deliveries, a removal, cancels, and both activities with their ends."""

@@ -3,20 +3,21 @@
 Of turns there is only what decides about phase and latch; steps and requests are the affair of other contracts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from dshconform.contracts import inbox_rows as rows
+from dshconform.contracts.callbacks import ABORT, Place, Script
 from dshconform.contracts.inbox_agent import AbstractAgent
 from dshconform.contracts.inbox_rows import Clauses
 from dshconform.contracts.scripted_agent import LeftOpen, ScriptedAgent
-from dshconform.contracts.wake_scripts import JOB, WAITER, Script
+from dshconform.contracts.wake_scripts import JOB, PLACES, WAITER
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
 _SENT_FROM: Final = {
-    "abort listener": "WAKE-LATCH-04",
+    ABORT: "WAKE-LATCH-04",
     "running listener": "WAKE-RUN-01",
     "error listener": "WAKE-FAIL-02",
 }
@@ -50,6 +51,8 @@ class WakeAgent(ScriptedAgent):
         unordered: Whether the wait for idle ended with it: which of the two is told first is not said.
     """
 
+    places: ClassVar[Mapping[str, Place]] = PLACES
+
     open: bool = False
     replaying: bool = False
     settled: bool = False
@@ -77,6 +80,10 @@ class WakeAgent(ScriptedAgent):
         """The kinds of the gates that wait for the suite: one at most."""
         kind = "maintenance" if self.phase == "maintaining" else "model/stream"
         return (kind,) if self.gate_open else ()
+
+    def when(self) -> str:
+        """When something is done from outside, as the grid says it."""
+        return self.phase
 
     @property
     def window(self) -> str:
@@ -131,7 +138,15 @@ class WakeAgent(ScriptedAgent):
         """Messages are canceled; see the base class."""
         swept: Clauses = ("CANCEL-REENTRY-02",) if self.swept and self.phase != "idle" else ()
         AbstractAgent.replace(
-            self, target, start, removed, inserted, row=_why(swept, row), place=place, counted=counted, noted=noted
+            self,
+            target,
+            start,
+            removed,
+            inserted,
+            row=_why(swept, row),
+            place=place,
+            counted=_why(swept, counted),
+            noted=noted,
         )
 
     # ------------------------------------------------------------------ wakes
@@ -229,7 +244,7 @@ class WakeAgent(ScriptedAgent):
         if not self.waiter:
             return clauses
         if self.phase != "idle":
-            return (*clauses, "IDLE-FOLLOW-01")
+            return (*clauses, "IDLE-FOLLOW-01", *(() if self.cause is None else ("CANCEL-COOP-01",)))
         self.waiter = False
         if self.task_ended:
             self.unordered = True
@@ -246,13 +261,15 @@ class WakeAgent(ScriptedAgent):
 
     def _propose(self) -> Clauses:
         """The batch is proposed to the listeners of `agent/pre-step`; an empty first one opens no step."""
-        if self.cause is None:
-            self.call_back("pre-step listener", "abort listener")
-            why: Clauses = ("CANCEL-PHASE-04", "CANCEL-PHASE-03")
-        else:
-            why = ("CANCEL-REENTRY-03",) if self.condemned else ("CANCEL-PHASE-03",)
         if self.cause is not None:
-            return self._close_aborted(why)
+            return self._close_aborted(("CANCEL-REENTRY-03",) if self.condemned else ("CANCEL-PHASE-03",))
+        self.call_back("pre-step listener", ABORT)
+        return self._decided()
+
+    def _decided(self) -> Clauses:
+        """The listeners of `agent/pre-step` have answered."""
+        if self.cause is not None:
+            return self._close_aborted(("CANCEL-PHASE-04", "CANCEL-PHASE-03"))
         if self.batch:
             return self._enter()
         self.tell(rows.turn_end(self.turn, {"kind": "completed"}, ("WAKE-IDLE-01", "LOOP-PRE-08")))
@@ -281,6 +298,10 @@ class WakeAgent(ScriptedAgent):
     def _stop(self, outcome: str, ending: Clauses) -> Clauses:
         """Nothing keeps the turn open: the listeners of `agent/turn-stopping` are asked."""
         self.call_back("stopping listener")
+        return self._stopped(outcome, ending)
+
+    def _stopped(self, outcome: str, ending: Clauses) -> Clauses:
+        """The listeners of `agent/turn-stopping` have answered."""
         if self.cause is not None:
             return self._close_aborted(("CANCEL-STOP-01",))
         if self.lists["next-step"]:

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
+from dshconform.contracts.callbacks import ABORT, Listeners, Script
 from dshconform.contracts.inbox_calls import IDLE_CANCEL_KEEPS_INPUT, VARIANTS, Answer, Calls
 from dshconform.contracts.inbox_commands import PRESETS, STREAM_ANSWERS, items_of, read_command
 from dshconform.contracts.inbox_rows import AGENT, Clauses, return_row
 from dshconform.contracts.model import CommandError
 from dshconform.contracts.scripted_agent import LeftOpen
 from dshconform.contracts.wake_agent import WakeAgent
-from dshconform.contracts.wake_scripts import JOB_ANSWERS, Script, read_job, read_listener, scripted
+from dshconform.contracts.wake_scripts import JOB_ANSWERS, LISTENERS, read_job
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED
 
@@ -27,7 +28,7 @@ ARMED: Final = 2
 _SCRIPTED: Final = frozenset({*PRESETS, "agent.send", "agent.cancel", "agent.maintain", "inbox.remove"})
 """What a callback may do."""
 
-_CALLS: Final = _SCRIPTED | {"listen", "agent.whenIdle", "agent.inspect", "burst", *STREAM_ANSWERS, *JOB_ANSWERS}
+WAKE_CALLS: Final = _SCRIPTED | {"listen", "agent.whenIdle", "agent.inspect", "burst", *STREAM_ANSWERS, *JOB_ANSWERS}
 
 _REENTERED: Final[JsonMap] = {"message": "session append cannot reenter while another append is being published"}
 _BUSY: Final[JsonMap] = {"message": f'agent "{AGENT}" already has active work'}
@@ -38,6 +39,10 @@ class WakeCalls(Calls):
     """The calls of one agent, those of callbacks among them."""
 
     answers: ClassVar[frozenset[str]] = STREAM_ANSWERS | JOB_ANSWERS
+
+    listeners: ClassVar[Listeners] = LISTENERS
+    known: ClassVar[frozenset[str]] = WAKE_CALLS
+    """Every operation."""
 
     agent: WakeAgent
     _tried: dict[tuple[str, int], tuple[JsonMap, WakeAgent | None]] = field(default_factory=dict)
@@ -54,14 +59,14 @@ class WakeCalls(Calls):
         Raises:
             CommandError: It is no command of this contract.
         """
-        if op not in _CALLS:
-            raise CommandError(f"{op!r} is no command of this contract; known: {', '.join(sorted(_CALLS))}")
-        for one in scripted(op, args):
+        if op not in self.known:
+            raise CommandError(f"{op!r} is no command of this contract; known: {', '.join(sorted(self.known))}")
+        for one in self._scripted(op, args):
             inner, inner_args = read_command(one)
-            if inner not in _SCRIPTED or scripted(inner, inner_args):
+            if inner not in _SCRIPTED or self._scripted(inner, inner_args):
                 raise CommandError(f"{inner!r} is nothing that a callback of this contract does")
         if op == "listen":
-            return self._may_listen(read_listener(args))
+            return self._may_listen(self.listeners.read(args))
         if op == "burst":
             items = [read_command(item) for item in items_of(args)]
             if any(inner in {"burst", "listen", "agent.whenIdle"} for inner, _ in items):
@@ -80,9 +85,15 @@ class WakeCalls(Calls):
             args: Its arguments.
         """
         if self._is_plain(op):
-            return [(self.agent.phase, _act_of(op, args), self.agent.window)]
+            return [(self.agent.when(), self.act_of(op, args), self.agent.window)]
         tried = self._try(op, args)
         return () if tried is None else tried.visited
+
+    def _scripted(self, op: str, args: JsonMap) -> Sequence[JsonMap]:
+        """The commands that run inside a command's callbacks."""
+        if op == "listen":
+            return self.listeners.read(args).commands
+        return [one for script in read_job(args) for one in script.commands] if op == "agent.maintain" else ()
 
     def _is_plain(self, op: str) -> bool:
         """Whether a command calls nothing back, and nothing stands between its calls."""
@@ -98,7 +109,7 @@ class WakeCalls(Calls):
     def _played(self, op: str, args: JsonMap) -> WakeAgent | None:
         agent = self.agent.copy()
         assert isinstance(agent, WakeAgent)
-        trial = WakeCalls(agent, self.switches)
+        trial = type(self)(agent, self.switches)
         agent.begin()
         try:
             trial.call(op, args)
@@ -109,7 +120,7 @@ class WakeCalls(Calls):
 
     def _may_listen(self, script: Script) -> bool:
         named = script.turn in {None, self.agent.turn + 1} and all(one.part != script.part for one in self.agent.armed)
-        told = script.place == "abort listener" and any(one.place == "abort listener" for one in self.agent.armed)
+        told = script.place == ABORT and any(one.place == ABORT for one in self.agent.armed)
         return named and not told and len(self.agent.armed) < ARMED
 
     def _allowed(self, op: str, args: JsonMap) -> bool:
@@ -142,7 +153,7 @@ class WakeCalls(Calls):
         self._visit(op, args)
         match op:
             case "listen":
-                agent.armed.append(read_listener(args))
+                agent.armed.append(self.listeners.read(args))
                 return Answer(by=("AGENT-STATUS-04",))
             case "agent.whenIdle":
                 agent.waiter = True
@@ -154,13 +165,23 @@ class WakeCalls(Calls):
 
     def _visit(self, op: str, args: JsonMap) -> None:
         """Note the cell in which a command is done."""
-        agent, act = self.agent, _act_of(op, args)
+        agent, act = self.agent, self.act_of(op, args)
         if agent.running:
             run = agent.running[-1]
             run.acts.append(act)
             agent.visited.append((run.moment, " then ".join(run.acts), run.window))
         else:
-            agent.visited.append((agent.phase, act, agent.window))
+            agent.visited.append((agent.when(), act, agent.window))
+
+    def act_of(self, op: str, args: JsonMap) -> str:
+        """What a command is called in the grid."""
+        match op:
+            case "agent.cancel":
+                return "keep" if args.get("keepInbox") is True else "cancel"
+            case "agent.send":
+                return "send waking" if args.get("wakeup") is True else "send quiet"
+            case _:
+                return _ACTS.get(op, op)
 
     def _play(self, script: Script) -> None:
         """Run a script."""
@@ -250,14 +271,3 @@ _ACTS: Final[Mapping[str, str]] = {
     "gate.reject": "fail",
     **{preset: preset.removeprefix("agent.") for preset in PRESETS},
 }
-
-
-def _act_of(op: str, args: JsonMap) -> str:
-    """What a command is called in the grid."""
-    match op:
-        case "agent.cancel":
-            return "keep" if args.get("keepInbox") is True else "cancel"
-        case "agent.send":
-            return "send waking" if args.get("wakeup") is True else "send quiet"
-        case _:
-            return _ACTS.get(op, op)

@@ -1,16 +1,13 @@
 """The grid of the wake contract, and the prologues that visit each of its cells.
 
-A cell says when something is done, what, and in which window: `streaming / steer / cancelled keep`. The moment is a
-phase, or a place of callbacks; inside another call with the phase (`inserted listener in idle`). The window is the
-signal of the activity, and whether a wake is remembered; in a callback, when it begins.
+The moment of a cell is a phase, or a place of callbacks; inside another call with the phase (`inserted listener in
+idle`). The window is the signal of the activity, and whether a wake is remembered.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Final
 
-from dshconform.contracts.grid import spelled
 from dshconform.contracts.inbox_commands import (
     CAUSES,
     burst,
@@ -20,18 +17,15 @@ from dshconform.contracts.inbox_commands import (
     followup,
     inject,
     keep_inbox,
-    read_command,
     remove,
     send,
     steer,
 )
+from dshconform.contracts.scripted_grid import Approach, Commands, Here, Spot, cells_of, last_cell, toured
 from dshconform.contracts.wake_agent import WakeAgent
 from dshconform.contracts.wake_calls import WakeCalls
 from dshconform.contracts.wake_scripts import FINISH_JOB, PLACES, listen, maintain
 from dshconform.protocol.json_value import JsonMap
-
-Commands: TypeAlias = Sequence[JsonMap]
-"""The commands of a prologue, or a part of them."""
 
 _NO_SIGNAL: Final = "no signal"
 
@@ -92,48 +86,6 @@ _OBSERVED: Final[Mapping[str, Commands]] = {
     name: script for name, script in _SCRIPTED.items() if name in {"steer", "maintain", "keep", "cancel"}
 }
 """What is done in an observer: of the deliveries one, for all are refused there (INBOX-DUR-04)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """Where a visit begins.
-
-    Args:
-        turn: The number of the next turn.
-        visit: How many visits there were, this one included: listeners have names of their own.
-    """
-
-    turn: int
-    visit: int
-
-
-Approach: TypeAlias = Callable[[Commands, Here], Commands]
-"""From rest to a callback: the commands by which a script comes to run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Cells that differ in what is done alone.
-
-    Args:
-        moment: When.
-        window: The window.
-        acts: What is done there.
-        visit: The commands that do it, from rest; the last one visits the cell.
-    """
-
-    moment: str
-    window: str
-    acts: Sequence[str]
-    visit: Callable[[str, Here], Commands]
-
-    def cell(self, act: str) -> str:
-        """`streaming / steer / cancelled keep`.
-
-        Args:
-            act: What is done there.
-        """
-        return spelled(self.moment, act, self.window)
 
 
 # ---------------------------------------------------------------------- from outside
@@ -216,51 +168,34 @@ def _maintaining(leads: Commands) -> Approach:
 
 
 _SPOTS: Final = (*_outside(), *_inside(), *_alongside())
-CELLS: Final = tuple(spot.cell(act) for spot in _SPOTS for act in spot.acts)
+CELLS: Final = cells_of(_SPOTS)
 """Every cell."""
 
 _GRID: Final = frozenset(CELLS)
 
 
 def cell_of(visits: Sequence[tuple[str, str, str]]) -> str | None:
-    """The cell of a command that visited these moments, acts and windows: the last one, where there are several.
+    """The cell of a command that visited these moments, acts and windows.
 
     Args:
         visits: In the order in which they were visited.
     """
-    cells = (spelled(*visited) for visited in reversed(visits))
-    return next((cell for cell in cells if cell in _GRID), None)
+    return last_cell(visits, _GRID)
 
 
 @cache
 def tours(switches: frozenset[str]) -> tuple[tuple[JsonMap, ...], ...]:
-    """For each spot the commands that visit its cells, one after the other, each from rest.
+    """For each spot the commands that visit its cells.
 
     Args:
         switches: The variants in which the implementation is followed.
     """
-    return tuple(tuple(_tour(spot, switches)) for spot in _SPOTS)
 
+    def made() -> tuple[WakeAgent, WakeCalls]:
+        agent = WakeAgent()
+        return agent, WakeCalls(agent, switches)
 
-def _tour(spot: Spot, switches: frozenset[str]) -> Iterator[JsonMap]:
-    agent = WakeAgent()
-    calls = WakeCalls(agent, switches)
-    for visit, act in enumerate(spot.acts, 1):
-        for command in spot.visit(act, Here(agent.turn + 1, visit)):
-            _perform(agent, calls, command)
-            yield command
-        assert cell_of(agent.visited) == spot.cell(act), (spot.cell(act), agent.visited)
-        while (command_to_rest := _to_rest(agent)) is not None:
-            _perform(agent, calls, command_to_rest)
-            yield command_to_rest
-
-
-def _perform(agent: WakeAgent, calls: WakeCalls, command: JsonMap) -> None:
-    op, args = read_command(command)
-    assert calls.legal(op, args), command
-    agent.begin()
-    calls.call(op, args)
-    agent.settle()
+    return toured(_SPOTS, made, _to_rest)
 
 
 def _to_rest(agent: WakeAgent) -> JsonMap | None:

@@ -5,6 +5,7 @@ from typing import Final
 from dshconform.faults.answers import ANSWER_FAULTS
 from dshconform.faults.assemblies import ASSEMBLY_FAULTS
 from dshconform.faults.cancel_calls import CANCEL_CALL_FAULTS
+from dshconform.faults.cancelled_calls import CANCELLED_CALL_FAULTS
 from dshconform.faults.cancelled_streams import CANCELLED_STREAM_FAULTS
 from dshconform.faults.cancelled_turns import CANCELLED_TURN_FAULTS
 from dshconform.faults.configured_agents import CONFIGURED_AGENT_FAULTS
@@ -101,7 +102,14 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
 )
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 
-_EVERY: Final = (*FAULTS, *SCENARIO_FAULTS, *TURN_FAULTS, *SCHEDULING_FAULTS, *PIPELINE_FAULTS, *ROLLBACK_FAULTS)
+_OF_MACHINES: Final = (
+    *CANCELLED_CALL_FAULTS,
+    *TURN_FAULTS,
+    *SCHEDULING_FAULTS,
+    *PIPELINE_FAULTS,
+    *ROLLBACK_FAULTS,
+)
+_EVERY: Final = (*FAULTS, *SCENARIO_FAULTS, *_OF_MACHINES)
 ALL_FAULTS: Final[tuple[Fault, ...]] = tuple({fault.id: fault for fault in _EVERY}.values())
 """All of them, each once; whoever tries one asks every check that cites its clause."""
 

@@ -8,6 +8,7 @@ import pytest
 from typeguard import suppress_type_checks
 
 from dshconform.contracts import wake_scripts as write
+from dshconform.contracts.callbacks import TASK_ABORT
 from dshconform.contracts.inbox_commands import (
     CAUSES,
     burst,
@@ -145,7 +146,7 @@ def test_whatever_is_chosen_is_legal_and_examples_are_not_alike() -> None:
     ):
         assert seen[answer] > 20, answer
     assert seen["idle agent.inspect"] < sum(seen.values()) / 20  # what stands in for what is not legal
-    for place in (*(set(write.PLACES) - write.INSIDE), write.TASK, write.TASK_ABORT):
+    for place in (*(set(write.PLACES) - write.INSIDE), write.TASK, TASK_ABORT):
         assert ran[place] > 5, place
     for place in write.INSIDE:
         for phase in ("idle", "maintaining", "streaming"):

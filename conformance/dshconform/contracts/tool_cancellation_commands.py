@@ -1,0 +1,57 @@
+"""The alphabet of the tool cancellation contract: that of the cancellation contract, with answers that call tools."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from dshconform.contracts import cancellation_commands
+from dshconform.contracts.callbacks import Listeners, Place
+from dshconform.contracts.inbox_commands import burst
+from dshconform.contracts.scheduling_commands import BEFORE, BEHIND, BODY, called_kind, register
+from dshconform.contracts.scheduling_commands import simpler as simpler_call
+from dshconform.protocol.json_value import JsonMap
+
+PLACES: Final[Mapping[str, Place]] = {
+    **cancellation_commands.PLACES,
+    "call observer": Place("session/event", {"event.type": "tool/call"}),
+    "policy listener": Place(BEFORE, {}, given=True),
+    "review listener": Place(BEHIND, {}, given=True),
+    "result listener": Place("tools/result", {}, given=True),
+    "result observer": Place("session/event", {"event.type": "tool/result"}),
+}
+"""Every place of listeners, those of the cancellation contract among them."""
+
+LISTENERS: Final = Listeners(PLACES)
+listen: Final = LISTENERS.listen
+
+TOOLS: Final = ("read", "tell")
+"""The tools. Their calls are exclusive and their bodies wait; that of `tell` has deferred a context before."""
+
+REGISTER: Final = burst(*(register(name, "none") for name in TOOLS))
+"""Registers them."""
+
+DENY: Final[JsonMap] = {"do": "return", "value": {"kind": "deny", "reason": "not today"}}
+BREAK: Final[JsonMap] = {"do": "throw", "error": {"$error": {"message": "broken"}}}
+ENDINGS: Final[Mapping[str, Sequence[JsonMap]]] = {
+    **cancellation_commands.ENDINGS,
+    "policy listener": [DENY, BREAK],
+    "review listener": [BREAK],
+}
+"""How the script of a hook can end, other than by passing or by waiting."""
+
+BODY_ENDS: Final = frozenset({"gate.resolve", "gate.reject"})
+"""What ends a body."""
+
+
+def simpler(written: JsonMap) -> list[JsonMap]:
+    """Commands that say less than this one.
+
+    Args:
+        written: The command.
+    """
+    op, args = written.get("do"), written.get("args")
+    if op == "listen" and isinstance(args, Mapping):
+        return LISTENERS.simpler(args)
+    if op in BODY_ENDS and isinstance(args, Mapping) and called_kind(args)[0] == BODY:
+        return simpler_call(written)
+    plainer: Sequence[JsonMap] = cancellation_commands.simpler(written)
+    return [*plainer]
