@@ -102,11 +102,6 @@ class ScopeOwners:
         """What a key sees."""
         return self.layers.view(self.keys, key)
 
-    @property
-    def stretch(self) -> list[Fiber]:
-        """The owners whose undos have not been started yet, though their end has been asked for."""
-        return [fiber for fiber in self.fibers if fiber.state == "ending" and not fiber.unwinding]
-
     # ------------------------------------------------------------------ performing
 
     def begin(self) -> None:

@@ -8,6 +8,7 @@ from dshconform.contracts.inbox_commands import burst
 from dshconform.contracts.scope_commands import (
     MINTER,
     MODES,
+    SCOPES,
     THROWS,
     Load,
     Mode,
@@ -112,21 +113,14 @@ def _hearing(stands: str) -> Iterator[JsonMap]:
 
 def _layered() -> Iterator[list[JsonMap]]:
     """Names in each layer: alone, hiding another one, and hidden by another one."""
-    places = {"far": "A", "parent": "B", "own": "C", "beside": "D", "global": "root"}
-    for layer, where in (*places.items(), ("alone", "E")):
+    for where in (*SCOPES, "E", "root"):
         begins = [mint("E", "e", MINTER)] if where == "E" else []
-        hides = [add("g", "x", MINTER), add("n", "x", where), undo("n", "t1"), undo("n", "t2"), undo("g", "t3")]
-        yield (
-            [
-                *(*begins, add("m", "x", where), undo("m", "t4"), *(hides if where != "root" else [])),
-                *(add("c", "y", "C"), *([add("k", "y", where), undo("k", "t6")] if where not in {"C", "E"} else [])),
-            ]
-            if layer not in {"global", "alone"}
-            else [
-                *(*begins, add("m", "x", where), undo("m", "t4"), *(hides if where != "root" else [])),
-                *([add("c", "y", "C"), add("k", "y", where), undo("k", "t6")] if where == "root" else []),
-            ]
-        )
+        hiding = [add("g", "x", MINTER), add("n", "x", where), undo("n", "t1"), undo("n", "t2"), undo("g", "t3")]
+        hidden = [add("c", "y", "C"), add("k", "y", where), undo("k", "t6")]
+        yield [
+            *(*begins, add("m", "x", where), undo("m", "t4"), *(hiding if where != "root" else [])),
+            *(hidden if where not in {"C", "E"} else []),
+        ]
     yield [add("n", "x", "C", "outer"), add("m", "y", "A", "outer"), undo("n", "t1"), close("A", "t2")]
 
 
