@@ -32,6 +32,7 @@ class ToolCancellationAgent(CancellationAgent):
 
     Args:
         known: The ids of all calls.
+        indices: The indices of the blocks of the answer.
         asking: The calls of the answer.
         queue: Those that are not started.
         call: The one that is started, or was last.
@@ -43,6 +44,7 @@ class ToolCancellationAgent(CancellationAgent):
     gates: ClassVar[Mapping[Phase, str]] = {**CancellationAgent.gates, "calling": BODY}
 
     known: set[str] = field(default_factory=set)
+    indices: set[Json] = field(default_factory=set)
     asking: list[JsonMap] = field(default_factory=list)
     queue: list[JsonMap] = field(default_factory=list)
     call: JsonMap = field(default_factory=dict)
@@ -53,7 +55,7 @@ class ToolCancellationAgent(CancellationAgent):
         """An agent to try commands on, to the end."""
         other = CancellationAgent.copy(self)
         assert isinstance(other, ToolCancellationAgent)
-        other.known, other.late = set(self.known), set(self.late)
+        other.known, other.late, other.indices = set(self.known), set(self.late), set(self.indices)
         other.asking, other.queue = list(self.asking), list(self.queue)
         return other
 
@@ -77,6 +79,7 @@ class ToolCancellationAgent(CancellationAgent):
 
     def _requested(self) -> Clauses:
         self.asking = []
+        self.indices.clear()
         return CancellationAgent._requested(self)  # noqa: SLF001 - its own base; slots spoil `super()`
 
     def _read(self, chunk: JsonMap) -> None:

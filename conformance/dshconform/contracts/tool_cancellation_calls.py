@@ -38,8 +38,10 @@ class ToolCancellationCalls(CancellationCalls):
         """
         answer = CancellationCalls.call(self, op, args)
         chunk = args.get("chunk")
-        if op == "stream.chunk" and isinstance(chunk, Mapping) and isinstance(block := chunk.get("block"), Mapping):
-            self.agent.known.add(str(block["id"]))
+        if op == "stream.chunk" and isinstance(chunk, Mapping) and "index" in chunk:
+            self.agent.indices.add(chunk["index"])
+            if isinstance(block := chunk.get("block"), Mapping):
+                self.agent.known.add(str(block["id"]))
         return answer
 
     def act_of(self, op: str, args: JsonMap) -> str:
@@ -70,7 +72,8 @@ class ToolCancellationCalls(CancellationCalls):
         if agent.cause is not None or op != "stream.chunk" or not isinstance(chunk, Mapping):
             return CancellationCalls._streams(self, op, args)  # noqa: SLF001
         if kind == "block-end":
-            return agent.finish is None and self._may_ask(chunk.get("block"))
+            fresh = chunk.get("index") not in agent.indices
+            return agent.finish is None and fresh and self._may_ask(chunk.get("block"))
         if kind == "finish":
             return agent.finish is None and kind_of(chunk.get("reason")) in {"stop", "tool-calls", "max-tokens"}
         return not agent.asking and CancellationCalls._streams(self, op, args)  # noqa: SLF001

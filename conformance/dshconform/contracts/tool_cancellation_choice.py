@@ -49,7 +49,7 @@ class Standing(cancellation_choice.Standing):
             return returns(call) if source.below(4) else throws(call, source.choose(("plain", "coded")))
         if act == "calls" and agent.phase == "streaming" and not agent.asking and agent.finish is None:
             calls = [f"{self._identity()}:{source.choose(TOOLS)}" for _ in range(1 + source.below(3))]
-            return asks(*calls, begin=len(agent.blocks))
+            return asks(*calls, begin=2)
         return cancellation_choice.Standing.__call__(self, source, agent)
 
     def _identity(self) -> str:

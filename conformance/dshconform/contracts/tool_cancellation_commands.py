@@ -5,8 +5,8 @@ from typing import Final
 
 from dshconform.contracts import cancellation_commands
 from dshconform.contracts.callbacks import Listeners, Place
-from dshconform.contracts.inbox_commands import burst
-from dshconform.contracts.scheduling_commands import BEFORE, BEHIND, BODY, called_kind, register
+from dshconform.contracts.inbox_commands import burst, items_of, read_command
+from dshconform.contracts.scheduling_commands import BEFORE, BEHIND, BODY, asks_for_call, called_kind, register
 from dshconform.contracts.scheduling_commands import simpler as simpler_call
 from dshconform.protocol.json_value import JsonMap
 
@@ -48,10 +48,9 @@ def simpler(written: JsonMap) -> list[JsonMap]:
     Args:
         written: The command.
     """
-    op, args = written.get("do"), written.get("args")
-    if op == "listen" and isinstance(args, Mapping):
+    op, args = read_command(written)
+    if op == "listen":
         return LISTENERS.simpler(args)
-    if op in BODY_ENDS and isinstance(args, Mapping) and called_kind(args)[0] == BODY:
-        return simpler_call(written)
-    plainer: Sequence[JsonMap] = cancellation_commands.simpler(written)
-    return [*plainer]
+    ends_a_body = op in BODY_ENDS and called_kind(args)[0] == BODY
+    asks = op == "burst" and any(asks_for_call(read_command(item)[1]) for item in items_of(args))
+    return simpler_call(written) if ends_a_body or asks else cancellation_commands.simpler(written)
