@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from dshconform.adapters.reference.adapter import HELLO, ReferenceAdapter
 from dshconform.links.in_process import InProcessAdapter
 from dshconform.links.promises import WITHOUT_RETURN
-from dshconform.protocol.json_value import JsonMap
+from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Command, Reply, Row
 from dshconform.spec.clause import Profile
 
@@ -38,9 +38,28 @@ class EmptyAdapter:
         """Answer a command."""
         if command.op == "hello":
             return Reply(id=command.id, result=_HELLO)
-        outcome = self._outcome(command)
-        told: list[Row] = [] if command.op in WITHOUT_RETURN else [{"on": "return", "op": command.op, **outcome}]
+        outcome, told = self._answer(command)
         return Reply(id=command.id, observed=told, **outcome)  # type: ignore[arg-type]  # one of result and error
+
+    def _answer(self, command: Command, at: str | None = None) -> tuple[JsonMap, list[Row]]:
+        """What a command comes to, and its rows; a burst is what its commands come to."""
+        outcome, told = self._outcome(command), list[Row]()
+        items = command.args.get("do")
+        if command.op == "burst" and "result" in outcome and isinstance(items, list | tuple):
+            outcomes: list[Json] = []
+            for place, item in enumerate(items):
+                assert isinstance(item, Mapping)
+                op, args = item.get("op"), item.get("args", {})
+                assert isinstance(op, str)
+                assert isinstance(args, Mapping)
+                inner = f"{place}" if at is None else f"{at}.{place}"
+                one, rows = self._answer(Command(id=command.id, op=op, args=args), inner)
+                outcomes.append(one)
+                told += rows
+            outcome = {"result": outcomes}
+        if command.op not in WITHOUT_RETURN:
+            told.append({"on": "return", "op": command.op, **({} if at is None else {"at": at}), **outcome})
+        return outcome, told
 
     def close(self) -> None:
         """Nothing is open."""

@@ -19,6 +19,7 @@ from dshconform.adapters.catalog import IMPLEMENTATIONS, Implementation, Opening
 from dshconform.checks.catalog import UnknownName
 from dshconform.cli.work import WORK_OPTION
 from dshconform.links.link import AdapterFault, Limits, Link
+from dshconform.report.text import wrapped
 
 _ADAPTER: Final = "dshconform.adapter"
 _ADAPTERS: Final = "dshconform.adapters"
@@ -286,7 +287,9 @@ def started_as() -> str:
 
 def fault_lines(fault: AdapterFault) -> Iterator[str]:
     """A fault of the adapter as a person reads it."""
-    yield f"adapter fault ({fault.kind}): {fault.message}"
+    told = f"adapter fault ({fault.kind}): {fault.message}"
+    yield from [told] if "\n" in told else wrapped(told, hanging="  ")
+    yield from wrapped(f"promise: {fault.promised}", "  ", hanging="  ")
     yield f"  remedy: {fault.remedy}"
     if fault.wire_log is not None:
         yield f"  wire log: {fault.wire_log}"

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from dshconform.links.promises import Broken
+from dshconform.links.link import Broken
 from dshconform.protocol.json_value import JsonMap
 from dshconform.protocol.messages import PROTOCOL_VERSION, Hello, Reply
 

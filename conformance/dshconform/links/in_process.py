@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from dshconform.links.greeting import HELLO_ARGS, read_greeting
-from dshconform.links.link import NO_ARGS, AdapterFault
-from dshconform.links.promises import Broken, Promises
+from dshconform.links.link import NO_ARGS, AdapterFault, Broken
+from dshconform.links.promises import Promises
 from dshconform.protocol.json_value import JsonMap
 from dshconform.protocol.messages import Command, Hello, Reply
 from dshconform.protocol.observations import MALFORMED_REMEDY, MalformedReplyError, check_reply
@@ -49,7 +49,7 @@ class InProcessLink:
         try:
             greeting = read_greeting(self.call("hello", HELLO_ARGS))
             if isinstance(greeting, Broken):
-                raise self._over(greeting)
+                raise self.accuse(greeting)
         except AdapterFault:
             self.close()
             raise
@@ -85,7 +85,7 @@ class InProcessLink:
         try:
             reply = self._adapter.handle(command)
         except Exception as error:
-            raise self._over(_raised(f"command {command.id} ({op})", error)) from error
+            raise self.accuse(_raised(f"command {command.id} ({op})", error)) from error
         broken = self._promises.broken_by(command, reply)
         if broken is None and self._typed:
             try:
@@ -93,7 +93,7 @@ class InProcessLink:
             except MalformedReplyError as error:
                 broken = Broken("malformed", f"the reply to command {command.id} ({op}): {error}", MALFORMED_REMEDY)
         if broken is not None:
-            raise self._over(broken)
+            raise self.accuse(broken)
         return reply
 
     def close(self) -> None:
@@ -105,10 +105,11 @@ class InProcessLink:
             self._adapter.close()
         except Exception as error:
             if self._fault is None:
-                raise self._over(_raised("its end", error)) from error
+                raise self.accuse(_raised("its end", error)) from error
 
-    def _over(self, broken: Broken) -> AdapterFault:
-        self._fault = AdapterFault(broken.kind, broken.message, broken.remedy)
+    def accuse(self, broken: Broken) -> AdapterFault:
+        """Ends the link for a broken promise; see `Link.accuse`."""
+        self._fault = broken.fault()
         return self._fault
 
     def __enter__(self) -> Self:

@@ -16,8 +16,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import IO, Final
 
-from dshconform.links.link import Limits, brief
-from dshconform.links.promises import Broken
+from dshconform.links.link import Broken, Limits, brief
 from dshconform.links.wire_log import WireLog
 
 _CHUNK: Final = 64 * 1024

@@ -5,6 +5,7 @@ A link carries one command at a time and brings back the one reply to it. Whatev
 turn it into a failed clause.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -12,6 +13,7 @@ from typing import Final, Literal, Protocol, Self, TypeAlias
 
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Hello, Reply
+from dshconform.protocol.promises import PROMISES
 
 NO_ARGS: Final[JsonMap] = MappingProxyType[str, Json]({})
 """The arguments of a command that has none."""
@@ -30,27 +32,70 @@ FaultKind: TypeAlias = Literal[
 ]
 """In what way an adapter broke the protocol."""
 
+_PROMISES: Final[Mapping[FaultKind, str]] = {
+    **dict.fromkeys(("garbage", "duplicate-reply", "flood"), "line"),
+    **dict.fromkeys(("no-reply", "died", "no-exit"), "alive"),
+    **dict.fromkeys(("late", "unsettled"), "settled"),
+    "fault": "executed",
+    "malformed": "form",
+}
+"""Which promise each kind of fault breaks, where nothing narrower is known."""
+
 
 class AdapterFault(Exception):
     """The adapter broke the protocol.
 
     Args:
-        kind: Which promise was broken.
+        kind: How it shows.
         message: What was seen, naming the command and the place.
         remedy: What the author of the adapter can do about it.
         wire_log: The file with every line exchanged, where there is one.
+        promise: Which promise was broken, one of `PROMISES`; by default the one that this kind breaks.
     """
 
-    def __init__(self, kind: FaultKind, message: str, remedy: str, wire_log: Path | None = None) -> None:
-        super().__init__(kind, message, remedy, wire_log)
+    def __init__(
+        self, kind: FaultKind, message: str, remedy: str, wire_log: Path | None = None, promise: str | None = None
+    ) -> None:
+        super().__init__(kind, message, remedy, wire_log, promise)
         self.kind: Final = kind
         self.message: Final = message
         self.remedy: Final = remedy
         self.wire_log: Final = wire_log
+        self.promise: Final = promise or _PROMISES[kind]
+
+    @property
+    def promised(self) -> str:
+        """The promise that was broken, with its text."""
+        return f"{self.promise} ({PROMISES[self.promise].text})"
 
     def __str__(self) -> str:
-        text = f"adapter fault ({self.kind}): {self.message}\n  remedy: {self.remedy}"
+        text = f"adapter fault ({self.kind}): {self.message}\n  promise: {self.promised}\n  remedy: {self.remedy}"
         return text if self.wire_log is None else f"{text}\n  wire log: {self.wire_log}"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A promise that was broken: the members of an `AdapterFault` that the link knows how to raise."""
+
+    kind: FaultKind
+    """In what way."""
+    message: str
+    """Which command it was, and what is wrong with the reply."""
+    remedy: str
+    """What the author of the adapter can do about it."""
+    promise: str | None = None
+    """Which promise it is, where the kind does not say it."""
+
+    def fault(self, wire_log: Path | None = None) -> AdapterFault:
+        """Makes the fault that is raised for it.
+
+        Args:
+            wire_log: The file with every line exchanged, where there is one.
+
+        Returns:
+            The fault.
+        """
+        return AdapterFault(self.kind, self.message, self.remedy, wire_log, self.promise)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +147,17 @@ class Link(Protocol):
 
         Raises:
             AdapterFault: The adapter broke the protocol, or answered with `fault`.
+        """
+        ...
+
+    def accuse(self, broken: Broken) -> AdapterFault:
+        """Ends the link for a promise that no reply breaks alone.
+
+        Args:
+            broken: The promise, and what was seen.
+
+        Returns:
+            The fault, to be raised; every later call raises it too.
         """
         ...
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from dshconform.links.link import FaultKind, brief
+from dshconform.links.link import Broken, brief
 from dshconform.protocol.commands import OPERATIONS
 from dshconform.protocol.json_value import Json, JsonMap, same
 from dshconform.protocol.messages import Command, Reply
@@ -21,18 +21,8 @@ WITHOUT_RETURN: Final = frozenset(
     {"hello", "world.close", *(name for name, operation in OPERATIONS.items() if operation.answers_gate)}
 )
 """The commands that have no `return` row."""
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A promise that a reply broke: the members of an `AdapterFault` that the link knows how to raise."""
-
-    kind: FaultKind
-    """In what way."""
-    message: str
-    """Which command it was, and what is wrong with the reply."""
-    remedy: str
-    """What the author of the adapter can do about it."""
+ENDING: Final = frozenset({"gate.resolve", "gate.reject", "stream.end", "stream.fail"})
+"""The answers behind which a gate waits no more."""
 
 
 @dataclass(slots=True)
@@ -40,8 +30,8 @@ class Promises:
     """The replies of one adapter so far, as much of them as the next reply is judged by."""
 
     _open: tuple[str, ...] = ()
-    _named: set[str] = field(default_factory=set)
-    """Waiting gates that a command has named: only these may end without a `closed` row."""
+    _ended: set[str] = field(default_factory=set)
+    """Waiting gates that a command answers, or a script that stands ready: only these end without a `closed` row."""
 
     def broken_by(self, command: Command, reply: Reply) -> Broken | None:
         """Judges one reply and, where it is in order, remembers what it opened.
@@ -57,36 +47,42 @@ class Promises:
 
     def _broken_gates(self, command: Command, reply: Reply) -> Broken | None:
         if command.op in {"world.open", "world.close"}:  # the world's gates end with it, unreported
-            self._open, self._named = (), set()
+            self._open, self._ended = (), set()
         if self._open:
-            self._named.update(_gates_named(command.args))
+            self._ended.update(_gates_ended(command.op, command.args))
         elif not reply.observed and not reply.open:
             return None
         opened, closed = _gate_rows(reply.observed)
-        if not opened and not closed and tuple(reply.open) == self._open:
+        if not opened and not closed and not self._ended and tuple(reply.open) == self._open:
             return None
         order = [*self._open, *opened]
-        problem = _waiting(reply.open, order)
+        promise, problem = "waiting", _waiting(reply.open, order)
         if problem is None and len(set(order)) != len(order):
             twice = next(gate for gate in order if order.count(gate) > 1)
-            problem = f"the gate {twice!r} was opened a second time while it waits"
+            promise, problem = "gates", f"the gate {twice!r} was opened a second time"
         if problem is None:
-            ended = set(order) - set(reply.open) - closed - self._named
-            # A gate of this very reply may have been answered by an action that stood ready for it.
-            silent = [gate for gate in self._open if gate in ended]
-            if silent:
-                problem = (
-                    f"the gate {silent[0]!r} no longer waits, but nothing answered it and no `closed` row says why"
-                )
+            promise, problem = "answered", self._unanswered(command, reply, set(order) - closed)
         self._open = tuple(reply.open)
-        self._named.intersection_update(reply.open)
+        self._ended.intersection_update(reply.open)
         if problem is None:
             return None
         return Broken(
             "malformed",
             f"at $.open of the reply to {_title(command)}: {problem}",
             "`open` lists every gate that waits, in order of opening, from its `gate` row to its answer or `closed`",
+            promise,
         )
+
+    def _unanswered(self, command: Command, reply: Reply, known: set[str]) -> str | None:
+        """What is wrong with the gates that have ended, or have not."""
+        ended = known - set(reply.open) - self._ended
+        # A gate of this very reply may have been answered by an action that stood ready for it.
+        silent = [gate for gate in self._open if gate in ended]
+        if silent:
+            return f"the gate {silent[0]!r} no longer waits, but nothing answered it and no `closed` row says why"
+        if command.op in ENDING and command.args.get("gate") in reply.open:
+            return f"the gate {command.args['gate']!r} was answered, and waits as before"
+        return None
 
 
 def _broken_form(command: Command, reply: Reply) -> Broken | None:
@@ -99,6 +95,7 @@ def _broken_form(command: Command, reply: Reply) -> Broken | None:
             "malformed",
             f"at $.id: the reply to {title} has the id {reply.id!r}",
             "a reply carries the id of the command that it answers",
+            "id",
         )
     outcomes = [
         name
@@ -111,6 +108,7 @@ def _broken_form(command: Command, reply: Reply) -> Broken | None:
             "malformed",
             f"at $: the reply to {title} has {found}",
             "a reply has exactly one of `result` (null for nothing), `error` and `fault`",
+            "outcome",
         )
     if reply.late is not UNSET and reply.late:
         return Broken(
@@ -142,6 +140,7 @@ def _broken_return(command: Command, reply: Reply) -> Broken | None:
         f"at $.observed of the reply to {_title(command)}: {problem}",
         "every command has one `return` row with the reply's own result or error; "
         "answers to gates, `hello` and `world.close` have none",
+        "return",
     )
 
 
@@ -188,17 +187,19 @@ def _waiting(waiting: Sequence[str], order: Sequence[str]) -> str | None:
     return None
 
 
-def _gates_named(value: Json) -> Iterator[str]:
+def _gates_ended(op: Json, value: Json) -> Iterator[str]:
+    """The gates that a command answers, or a command in its scripts; `value` is its arguments, or some part of them."""
     if isinstance(value, (dict, Mapping)):  # the first alone costs a fifth of asking an abstract class
+        gate = value.get("gate")
+        if isinstance(gate, str) and op in ENDING:
+            yield gate
+        inner = value.get("op")
         for key, member in value.items():
-            if isinstance(member, str):
-                if key == "gate":
-                    yield member
-            else:
-                yield from _gates_named(member)
+            if not isinstance(member, str):
+                yield from _gates_ended(inner if key == "args" else None, member)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _gates_named(item)
+            yield from _gates_ended(None, item)
 
 
 def _title(command: Command) -> str:

@@ -8,8 +8,8 @@ from typing import Final, Self
 
 from dshconform.links.greeting import HELLO_ARGS, read_greeting
 from dshconform.links.line_process import LineProcess
-from dshconform.links.link import NO_ARGS, AdapterFault, Limits, brief
-from dshconform.links.promises import Broken, Promises
+from dshconform.links.link import NO_ARGS, AdapterFault, Broken, Limits, brief
+from dshconform.links.promises import Promises
 from dshconform.links.wire_log import WireLog
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Command, Hello, Reply
@@ -64,7 +64,7 @@ class SubprocessLink:
             self._abandon(error)
             raise
         if isinstance(greeting, Broken):
-            raise self._over(greeting)
+            raise self.accuse(greeting)
         self._hello = greeting
 
     @property
@@ -100,11 +100,11 @@ class SubprocessLink:
         command = Command(id=self._last.id + 1, op=op, args=args)
         line = _line(command)
         if self._process.has_output():
-            raise self._over(self._unasked(self._process.read_strays(_QUIET)))
+            raise self.accuse(self._unasked(self._process.read_strays(_QUIET)))
         answer = self._process.exchange(line, _title(command))
         reply = answer if isinstance(answer, Broken) else self._judge(command, answer)
         if isinstance(reply, Broken):
-            raise self._over(reply)
+            raise self.accuse(reply)
         self._last = command
         return reply
 
@@ -117,7 +117,7 @@ class SubprocessLink:
         strays = self._process.read_strays(self._limits.seconds_to_end)
         broken = self._unasked(strays) if strays else self._process.end()
         if broken is not None:
-            raise self._over(broken)
+            raise self.accuse(broken)
         self._leave()
 
     def _abandon(self, error: BaseException) -> None:
@@ -158,11 +158,12 @@ class SubprocessLink:
             return Broken("flood", f"more than {self._limits.stray_lines} lines came {after}", _ONE_LINE)
         return Broken("duplicate-reply", message, _ONE_LINE)
 
-    def _over(self, broken: Broken) -> AdapterFault:
+    def accuse(self, broken: Broken) -> AdapterFault:
+        """Ends the link for a broken promise; see `Link.accuse`."""
         self._closed = True
         self._process.kill()
         path = self._keep_log(broken.message)
-        self._fault = AdapterFault(broken.kind, broken.message, broken.remedy, path)
+        self._fault = broken.fault(path)
         return self._fault
 
     def _keep_log(self, why: str) -> Path:

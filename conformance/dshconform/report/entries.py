@@ -272,6 +272,8 @@ class FaultEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the author of the adapter can do about it."""
     wire_log: str | None = None
     """The file with everything that was said on the wire, if there is one."""
+    promise: str | None = None
+    """The promise that it broke, by its id."""
 
 
 class Footer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

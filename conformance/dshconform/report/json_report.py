@@ -167,4 +167,6 @@ def _ledger(ledger: Ledger) -> list[LedgerEntry]:
 def fault_entry(fault: AdapterFault) -> FaultEntry:
     """Write a fault of the adapter."""
     wire_log = None if fault.wire_log is None else str(fault.wire_log)
-    return FaultEntry(kind=fault.kind, message=fault.message, remedy=fault.remedy, wire_log=wire_log)
+    return FaultEntry(
+        kind=fault.kind, message=fault.message, remedy=fault.remedy, wire_log=wire_log, promise=fault.promise
+    )

@@ -206,4 +206,4 @@ def _fault(report: Report) -> AdapterFault:
     fault = report.footer.fault
     assert fault is not None
     wire_log = None if fault.wire_log is None else Path(fault.wire_log)
-    return AdapterFault(fault.kind, fault.message, fault.remedy, wire_log)
+    return AdapterFault(fault.kind, fault.message, fault.remedy, wire_log, fault.promise)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from msgspec import UNSET
 
 from dshconform.links.link import Link
+from dshconform.links.transcript import broken_in
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Reply, Row
 from dshconform.running.gates import GateNotFound, OpenGates
@@ -21,10 +22,12 @@ from dshconform.trace.rows import ExpectedRow, is_compared
 
 @dataclass(slots=True)
 class Exchange:
-    """One step that was performed, and the reply to it."""
+    """One step that was performed, with the arguments that were sent, and the reply to it."""
 
     step: Step
     """What was sent, and what was demanded."""
+    args: JsonMap
+    """The arguments as they were sent: gates by the adapter's names."""
     reply: Reply
     """What came back, its rows included."""
 
@@ -74,13 +77,16 @@ class World:
         assert isinstance(args, dict)
         reply = self.link.call(step.op, args)
         self.commands += 1
-        exchange = Exchange(step, reply)
+        exchange = Exchange(step, args, reply)
         self.record.append(exchange)
         self.show(exchange)
         self.gates.update(reply)
         difference = self._judge(step.op, expect, reply)
         violated = self.watch.see(reply.observed, self.matching)
-        return difference if difference is not None else violated
+        difference = difference if difference is not None else violated
+        if difference is not None:
+            self.check_promises()
+        return difference
 
     def perform_all(self, steps: Sequence[Step]) -> tuple[Difference | None, int]:
         """Perform steps, up to the first difference.
@@ -99,6 +105,16 @@ class World:
             if difference is not None:
                 return difference, done
         return None, len(steps)
+
+    def check_promises(self) -> None:
+        """Before the implementation is blamed: has the adapter kept its promises so far?
+
+        Raises:
+            AdapterFault: It has not; then what differs may be of its own making.
+        """
+        broken = broken_in((done.step.op, done.args, done.reply) for done in self.record)
+        if broken is not None:
+            raise self.link.accuse(broken)
 
     def close(self) -> None:
         """End the world.

@@ -219,3 +219,21 @@ def test_a_missing_return_row_is_the_adapters_fault(dshconform: Call) -> None:
     assert result.exit_code == 2, result.output
     assert "adapter fault (malformed)" in result.output
     assert "not-conformant" not in result.output
+
+
+def test_a_fault_of_the_adapter_is_told_in_eighty_columns(dshconform: Call) -> None:
+    """What was seen, which promise it breaks, and the remedy; nothing is said of the difference that led to it."""
+    result = dshconform("run", "--check", "plain-turn", fake=("stray-task", "agent.create"))
+    assert result.exit_code == 2, result.output
+    lines = result.output.splitlines()
+    told = lines[next(at for at, line in enumerate(lines) if line.startswith("adapter fault")) :]
+    assert told[:-1] == [
+        "adapter fault (malformed): at $.observed of the reply to command 3 of the world",
+        "  (agent.create): no command has named this task: {'on': 'task', 'task': 't9',",
+        "  'value': None}",
+        "  promise: names (Rows are of functions that the suite has given, and of tasks",
+        "    that it has named.)",
+        "  remedy: see docs/protocol/lockstep.md, What an adapter promises",
+    ]
+    assert told[-1].startswith("  wire log: .dshconform/wire-")
+    assert "not-conformant" not in result.output

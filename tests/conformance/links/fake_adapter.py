@@ -135,6 +135,9 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "formless-error": lambda command: say(reply(command, error={"message": "no type"})),
     "formless-error-in-row": lambda command: say(row(command, {"on": "task", "task": "t1", "error": {"type": "E"}})),
     "no-return": lambda command: say(reply(command, observed=[])),
+    "stray-task": lambda command: say(
+        reply(command, observed=[{"on": "task", "task": "t9", "value": None}, returned(command, {})])
+    ),
     "gate-from-nowhere": lambda command: say(reply(command, open=["g9"])),
     "fault": lambda command: say(reply(command, fault="unknown operation")),
     "unsettled": lambda command: say(reply(command, fault="unsettled")),

@@ -215,7 +215,7 @@ def test_gates_wait_from_their_row_to_their_answer() -> None:
         link.call("agent.cancel", {"agent": "a", "cause": None})
         # A task is told of the gate now and answers it later.
         link.call(
-            "run", {"task": "t", "do": [{"do": "pause", "ticks": 1}, {"op": "gate.next", "args": {"gate": "g3"}}]}
+            "run", {"task": "t", "do": [{"do": "pause", "ticks": 1}, {"op": "gate.resolve", "args": {"gate": "g3"}}]}
         )
         link.call("any")
         link.call("any")
@@ -228,6 +228,7 @@ def test_gates_wait_from_their_row_to_their_answer() -> None:
     [
         ([{"open": ["g1"]}], "'g1' waits, but no `gate` row has opened it"),
         ([{"observed": [gate("g1")], "open": ["g1"]}, {"open": []}], "'g1' no longer waits"),
+        ([{"observed": [gate("g1"), {"on": "closed", "gate": "g1", "why": "left"}, gate("g1")]}], "a second time"),
         ([{"observed": [gate("g1"), gate("g2")], "open": ["g2", "g1"]}], "'g1' does not stand in the order of opening"),
         ([{"observed": [gate("g1")], "open": ["g1", "g1"]}], "'g1' does not stand in the order of opening"),
         (

@@ -19,11 +19,13 @@ from dshconform.protocol.functions import AnyScriptedAction, CommandAction, Func
 from dshconform.protocol.kinds import EVENTS, FUNCTIONS
 from dshconform.protocol.messages import ErrorForm, Hello, ImplementationInfo
 from dshconform.protocol.observations import AnyObservation, WireReply, read_reply
+from dshconform.protocol.promises import PROMISES, Promise
 from dshconform.protocol.schema import FILE_NAME
 from dshconform.protocol.values import NOTATIONS, ErrorSpec
 
 PAGE = (Path(__file__).parents[3] / "docs" / "protocol" / "lockstep.md").read_text(encoding="utf-8")
 EXECUTION = ["callId", "name", "arguments", "rootCallId", "token", "parent?", "signal"]
+PROMISED = ("promise", "what is promised", "where a run looks at it")
 OTHER_FUNCTIONS = ("kind", "given in", "fields", "waits", "answer (passing)")
 
 
@@ -175,6 +177,12 @@ def test_notations_and_errors_are_the_types() -> None:
     explained = [name for names, _ in rows("member", "meaning") for name in listed(names)]
     for member in members(ErrorForm):
         assert member.removesuffix("?") in explained
+
+
+def test_the_promises_are_the_data() -> None:
+    """Each by its id, with where it is looked at."""
+    found = {first(name): Promise(*told) for name, *told in rows(*PROMISED)}
+    assert found == PROMISES
 
 
 def test_faults_and_limits_are_those_of_the_links() -> None:

@@ -21,8 +21,12 @@ def world(*replies: JsonMap) -> tuple[World, ScriptedAdapter]:
     return World(opened, Matching(), Watch(())), adapter
 
 
+NAMED: JsonMap = {"agent": "a", "named": [*({"task": name} for name in "tuv"), *({"$fn": name} for name in "ab")]}
+"""Arguments that name what rows tell of: an adapter that tells of anything else is at fault."""
+
+
 def step(**expect: object) -> Step:
-    return Step("agent.inspect", {"agent": "a"}, Expectation(clauses=("A-A-01",), **expect))  # type: ignore[arg-type]
+    return Step("agent.inspect", NAMED, Expectation(clauses=("A-A-01",), **expect))  # type: ignore[arg-type]
 
 
 def test_a_symbolic_gate_is_sent_by_its_id() -> None:
@@ -214,8 +218,12 @@ def test_who_of_several_is_told_first_of_an_abort_is_not_compared() -> None:
     }
     for observed in (told, told[::-1], [told[1], told[2], told[0]]):
         assert world({"observed": [*observed, returned]})[0].perform(step(**expect)) is None
-    assert world({"observed": [told[0], returned, *told[1:]]})[0].perform(step(**expect)) is not None
-    assert world({"observed": [*told[:2], _abort("b", 2), returned]})[0].perform(step(**expect)) is not None
+    called: list[JsonMap] = [{"on": "script", "part": "a", "kind": "k", "n": n + 1, "payload": {}} for n in range(10)]
+    called += [{**called[n], "part": "b"} for n in range(2)]
+    for observed in ([told[0], returned, *told[1:]], [*told[:2], _abort("b", 2), returned]):
+        opened, _ = world({"observed": called}, {"observed": observed})
+        assert opened.perform(Step("agent.inspect", NAMED)) is None
+        assert opened.perform(step(**expect)) is not None
 
 
 def _log(event: str) -> JsonMap:

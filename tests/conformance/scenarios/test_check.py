@@ -75,15 +75,16 @@ def test_a_difference_that_does_not_come_again_is_not_deterministic() -> None:
 
 def test_both_traces_of_what_is_not_deterministic_are_kept() -> None:
     """The rows of the step as they were first, and as they were in another world."""
-    text = TEXT.replace("result: {status: running}", "only: [task], observed: [{task: t, value: 1}]")
-    first: JsonMap = {"observed": [{"on": "task", "task": "t", "value": 2}]}
-    second: JsonMap = {"observed": [{"on": "task", "task": "t", "value": 1}]}
+    row: JsonMap = {"on": "report", "level": "error"}
+    text = TEXT.replace("result: {status: running}", "only: [report], observed: [{report: error, text: one}]")
+    first: JsonMap = {"observed": [{**row, "text": "two"}]}
+    second: JsonMap = {"observed": [{**row, "text": "one"}]}
     opened, _ = link({}, IDLE, first, {}, IDLE, second)
     outcome = run_check(ScenarioCheck(read_scenario(text, "x.yaml")), opened)
     (failure,) = outcome.failures
     assert not failure.reproduced
-    assert failure.rows.pairs == (("task t value=1", "task t value=2"),)
-    assert failure.again.pairs == (("task t value=1", "task t value=1"),)
+    assert failure.rows.pairs == (("report error text=one", "report error text=two"),)
+    assert failure.again.pairs == (("report error text=one", "report error text=one"),)
 
 
 def test_a_listed_stop_ends_the_scenario_without_a_failure() -> None:
