@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.running.fakes import HELLO
+from typeguard import suppress_type_checks
 
+from dshconform.checks.catalog import all_checks
 from dshconform.links.in_process import InProcessLink
-from dshconform.links.link import AdapterFault, Limits
+from dshconform.links.link import AdapterFault, Limits, Link
 from dshconform.links.subprocess import SubprocessLink
 from dshconform.links.transcript import broken_in
 from dshconform.protocol.json_value import JsonMap
@@ -16,7 +18,9 @@ from dshconform.protocol.messages import Command, Reply, Row
 from dshconform.protocol.promises import PROMISES
 from dshconform.running.ledger import Ledger
 from dshconform.running.step import Expectation, Step
+from dshconform.running.verdict import runnable
 from dshconform.running.world import new_world
+from dshconform.scenarios.check import ScenarioCheck
 
 FAKE = Path(__file__).with_name("fake_adapter.py")
 LIMITS = Limits(seconds_per_reply=20, seconds_to_end=20)
@@ -233,6 +237,17 @@ def test_a_name_of_a_gate_is_not_used_again_in_a_later_reply() -> None:
     assert broken is not None
     assert broken.promise == "gates"
     assert "there was a gate 'g1' before" in broken.message
+
+
+@suppress_type_checks
+def test_the_reference_keeps_them_in_every_scenario(link: Link) -> None:
+    """Whatever a script, a stream or a run tells of was given, named and counted."""
+    for check in all_checks():
+        if isinstance(check, ScenarioCheck) and runnable(check, link.hello):
+            world = new_world(link, Ledger())
+            assert world.perform_all(check.scenario.worlds[0])[0] is None
+            world.check_promises()
+            world.close()
 
 
 def test_every_promise_is_broken_here() -> None:
