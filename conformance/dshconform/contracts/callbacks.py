@@ -58,7 +58,11 @@ _CALLED: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
 
 
 def place_of(row: JsonMap) -> str | None:
-    """The place whose listeners are called by what a row tells."""
+    """The place whose listeners are called by what a row tells.
+
+    Args:
+        row: The row, or the pattern of an expected one.
+    """
     event, payload = row.get("event"), row.get("payload")
     name = event.get("type") if isinstance(event, Mapping) else row.get("name")
     status = payload.get("status", "") if isinstance(payload, Mapping) else ""
@@ -90,12 +94,19 @@ class Script:
 
 
 def written_script(commands: Sequence[JsonMap]) -> list[Json]:
-    """Commands as a script has them."""
+    """Commands as a script has them.
+
+    Args:
+        commands: As a scenario writes them.
+    """
     return [{"op": op, "args": args} for op, args in map(read_command, commands)]
 
 
 def read_script(script: Json) -> tuple[JsonMap, ...]:
     """The commands of a script.
+
+    Args:
+        script: As a function has it.
 
     Raises:
         CommandError: They are no list of objects.
@@ -104,7 +115,11 @@ def read_script(script: Json) -> tuple[JsonMap, ...]:
 
 
 def shortened(commands: Sequence[JsonMap]) -> list[Sequence[JsonMap]]:
-    """The same commands without one of them."""
+    """The same commands without one of them, for each.
+
+    Args:
+        commands: The commands.
+    """
     return [[*commands[:at], *commands[at + 1 :]] for at in range(len(commands))]
 
 
@@ -141,6 +156,9 @@ class Listeners:
     def read(self, args: JsonMap) -> Script:
         """Read the arguments of `listen`.
 
+        Args:
+            args: The arguments.
+
         Raises:
             CommandError: It is no listener of this contract.
         """
@@ -163,14 +181,22 @@ class Listeners:
         raise CommandError(f"{dict(args)!r} is no listener of this contract; its places: {', '.join(self.places)}")
 
     def simpler(self, args: JsonMap) -> list[JsonMap]:
-        """Listeners that do less than this one."""
+        """Listeners that do less than this one.
+
+        Args:
+            args: The arguments of `listen`.
+        """
         script = self.read(args)
         fewer = [less for less in shortened(script.commands) if less]
         named = script.part, script.place
         return [self.listen(*named, *less, turn=script.turn, ending=script.ending) for less in fewer]
 
     def tidied(self, written: Sequence[JsonMap]) -> list[JsonMap]:
-        """The same commands, messages named in order of appearance and listeners by their place."""
+        """The same commands, messages named in order of appearance and listeners by their place.
+
+        Args:
+            written: As a scenario writes them.
+        """
         parts: list[str] = []
 
         def renamed(command: JsonMap) -> JsonMap:

@@ -114,7 +114,11 @@ FINISH_WITH_REPLAY: Final = chunk({"type": "finish", "reason": {"kind": "stop"},
 
 
 def simpler(written: JsonMap) -> list[JsonMap]:
-    """Commands that say less than this one."""
+    """Commands that say less than this one.
+
+    Args:
+        written: As a scenario writes it.
+    """
     op, args = read_command(written)
     if op == "listen":
         return LISTENERS.simpler(args)
@@ -126,13 +130,21 @@ def simpler(written: JsonMap) -> list[JsonMap]:
 
 
 def type_of(args: JsonMap) -> str | None:
-    """What the model's next item is."""
+    """What the model's next item is.
+
+    Args:
+        args: The arguments of `stream.chunk`.
+    """
     item = args.get("chunk")
     kind = item.get("type") if isinstance(item, Mapping) else None
     return kind if isinstance(kind, str) else None
 
 
 def answer_act(args: JsonMap) -> str:
-    """What the answer of a hook is called in the grid."""
+    """What the answer of a hook is called in the grid.
+
+    Args:
+        args: The arguments of `gate.resolve`.
+    """
     kind = kind_of(args.get("value"))
     return kind if kind in {"reject", "retry"} else "go on"

@@ -254,13 +254,21 @@ _GRID: Final = frozenset(CELLS)
 
 
 def cell_of(visits: Sequence[tuple[str, str, str]]) -> str | None:
-    """The cell of a command that visited these moments, acts and windows."""
+    """The cell of a command that visited these moments, acts and windows.
+
+    Args:
+        visits: In the order in which they were visited.
+    """
     return last_cell(visits, _GRID)
 
 
 @cache
 def tours(switches: frozenset[str]) -> tuple[tuple[JsonMap, ...], ...]:
-    """For each spot the commands that visit its cells."""
+    """For each spot the commands that visit its cells.
+
+    Args:
+        switches: The variants in which the implementation is followed.
+    """
 
     def made() -> tuple[CancellationAgent, CancellationCalls]:
         agent = CancellationAgent()
@@ -270,7 +278,11 @@ def tours(switches: frozenset[str]) -> tuple[tuple[JsonMap, ...], ...]:
 
 
 def to_rest(agent: CancellationAgent) -> JsonMap | None:
-    """The next command on the way to an idle agent with nothing pending, if it is not there."""
+    """The next command on the way to an idle agent with nothing pending, if it is not there.
+
+    Args:
+        agent: As it is.
+    """
     if agent.phase == "maintaining":
         return FINISH_JOB
     if agent.phase == "streaming":
