@@ -3,7 +3,7 @@
 import ast
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import griffe
@@ -100,10 +100,14 @@ def _incomplete(function: griffe.Function, doc: Doc) -> Iterator[str]:
     if sections and str(function.returns) not in _NOTHING and not said:
         yield "the docstring does not say what is answered: add `Returns`"
     for error in _raised(function):
-        if not any(error in one.raises or _is_said(error, one) for one in docs):
+        if not any(error in _last_names(one.raises) or _is_said(error, one) for one in docs):
             yield f"the docstring does not say when {error} is raised: add it under `Raises`"
     if "async" in function.labels and not any(one.cancellation or "cancel" in one.whole.lower() for one in docs):
         yield "the docstring of a coroutine does not say what a cancellation leaves: add `Cancellation`"
+
+
+def _last_names(errors: Iterable[str]) -> Iterator[str]:
+    return (error.rpartition(".")[2] for error in errors)
 
 
 def _is_said(name: str, doc: Doc) -> bool:
@@ -127,10 +131,13 @@ def _raised(function: griffe.Function) -> list[str]:
 def _raises(body: Sequence[ast.stmt]) -> Iterator[str]:
     for statement in body:
         match statement:
-            case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name)) if name[0].isupper():
+            case ast.Raise(exc=ast.Call(func=raised) | raised) if (name := _name_of(raised)) and name[0].isupper():
                 if name not in {"AssertionError", "StopIteration", "NotImplementedError"}:
                     yield name
-            case ast.Try(body=inner, handlers=handlers, orelse=orelse, finalbody=finalbody):
+            case (
+                ast.Try(body=inner, handlers=handlers, orelse=orelse, finalbody=finalbody)
+                | ast.TryStar(body=inner, handlers=handlers, orelse=orelse, finalbody=finalbody)
+            ):
                 caught = {one for handler in handlers for one in _caught(handler)}
                 yield from (one for one in _raises(inner) if one not in caught)
                 for part in (*(handler.body for handler in handlers), orelse, finalbody):
@@ -143,10 +150,11 @@ def _raises(body: Sequence[ast.stmt]) -> Iterator[str]:
             case (
                 ast.If(body=inner, orelse=orelse)
                 | ast.For(body=inner, orelse=orelse)
+                | ast.AsyncFor(body=inner, orelse=orelse)
                 | ast.While(body=inner, orelse=orelse)
             ):
                 yield from _raises([*inner, *orelse])
-            case ast.With(body=inner) | ast.AsyncWith(body=inner) | ast.AsyncFor(body=inner):
+            case ast.With(body=inner) | ast.AsyncWith(body=inner):
                 yield from _raises(inner)
             case _:
                 pass
@@ -154,12 +162,21 @@ def _raises(body: Sequence[ast.stmt]) -> Iterator[str]:
 
 def _caught(handler: ast.ExceptHandler) -> list[str]:
     match handler.type:
-        case ast.Name(id=name):
-            return [name]
-        case ast.Tuple(elts=names):
-            return [one.id for one in names if isinstance(one, ast.Name)]
-        case _:
+        case None:
             return []
+        case ast.Tuple(elts=elements):
+            return [name for one in elements if (name := _name_of(one))]
+        case one:
+            return [name for name in (_name_of(one),) if name]
+
+
+def _name_of(error: ast.expr | None) -> str | None:
+    """The last name of an error's class, as docstrings have it: `Boom` of `errors.Boom`."""
+    match error:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return None
 
 
 def defects_of_events(keys: Sequence[EventKey], found: Sequence[Site]) -> Iterator[str]:

@@ -42,8 +42,9 @@ def sites(package: Package, keys: frozenset[str]) -> Iterator[Site]:
         keys: The canonical paths of the event keys.
 
     Yields:
-        In the order of the source: calls whose first argument names a key, and those whose first argument is a variable
-        called `key` that the function around them was not given.
+        In the order of the source: calls whose first argument names a key, and those that dispatch something else with
+        a payload, unless the function around them was given it. Of `prepare`, which others have too, the latter only
+        where the variable is called `key`.
     """
     for module in package.modules:
         yield from _Finder(module, package, keys).found()
@@ -78,13 +79,14 @@ class _Finder:
 
     def _call(self, call: ast.Call, within: tuple[str, ...], given: frozenset[str]) -> Iterator[Site]:
         match call:
-            case ast.Call(func=ast.Attribute(attr=method), args=[first, *_]) if method in MODES or method == LISTEN:
+            case ast.Call(func=ast.Attribute(attr=method), args=[first, *more]) if method in MODES or method == LISTEN:
                 pass
             case _:
                 return
         written = ast.unparse(first)
         key = self._key(written) if isinstance(first, ast.Name | ast.Attribute) else None
-        if key is not None or (method in MODES and written == "key" and written not in given):
+        unseen = method in MODES and bool(more) and written not in given and (method != "prepare" or written == "key")
+        if key is not None or unseen:
             yield Site(method, key, self._module.path, ".".join(within), written)
 
     def _key(self, written: str) -> str | None:

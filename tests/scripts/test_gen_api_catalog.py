@@ -138,6 +138,11 @@ def test_a_sound_package_has_no_defect(tmp_path: Path) -> None:
             "play.play: `emit(key, …)` does not name the key of its event: write it there",
         ),
         (
+            "ctx.emit(PLAYED, piece)",
+            "keys = [PLAYED]\n    ctx.emit(PLAYED, piece)\n    ctx.emit(keys[0], piece)",
+            "play.play: `emit(keys[0], …)` does not name the key of its event: write it there",
+        ),
+        (
             "PLAY-KNOWN-01",
             "PLAY-KNOWN-02",
             "play.Context.emit: cites PLAY-KNOWN-02, which the specification does not have",
@@ -292,6 +297,42 @@ def test_a_method_need_not_repeat_what_the_one_says_that_it_overrides(
 def test_what_is_said_elsewhere_need_not_be_said_again(tmp_path: Path, text: str, found: list[str]) -> None:
     """A class says what its attributes are, as code or wire call them; options of a command have their own help."""
     assert wrong(tmp_path, besides(text)) == found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "raise errors.Unheard(piece)",
+        "raise Unheard",
+        "try:\n        raise Unheard\n    except* OSError:\n        pass",
+        "async for _ in piece:\n        pass\n    else:\n        raise Unheard",
+        "try:\n        pass\n    except errors.Heard:\n        raise Unheard",
+    ],
+)
+def test_an_error_is_seen_wherever_it_is_raised(tmp_path: Path, body: str) -> None:
+    """By its last name, in each kind of statement."""
+    text = '''
+    async def hear(piece: str) -> None:
+        """Hear a piece; a cancellation ends it."""
+        {body}
+    '''
+    change = besides(textwrap.dedent(text).replace("{body}", body))
+    assert wrong(tmp_path, change) == [
+        "play.hear: the docstring does not say when Unheard is raised: add it under `Raises`"
+    ]
+
+
+def test_an_error_that_is_caught_is_not_raised(tmp_path: Path) -> None:
+    """Also where both are named by their module."""
+    text = '''
+    def hear(piece: str) -> None:
+        """Hear a piece."""
+        try:
+            raise errors.Unheard(piece)
+        except (errors.Unheard, OSError):
+            pass
+    '''
+    assert wrong(tmp_path, besides(text)) == []
 
 
 def test_a_module_says_what_the_one_thing_is_that_it_defines(tmp_path: Path) -> None:
