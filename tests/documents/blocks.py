@@ -134,7 +134,8 @@ def problems(blocks: Sequence[Block]) -> Iterator[str]:
     for block in blocks:
         if block.language not in LANGUAGES:
             yield f"{block.place}: the language {block.language!r}: use one of {', '.join(sorted(LANGUAGES - {''}))}"
-        if block.language in {"", "text"} and block.title != PRINTS and _COMMAND.match(block.text.lstrip()):
+        commands = any(_COMMAND.match(line.lstrip()) for line in block.text.splitlines())
+        if block.language in {"", "text"} and block.title != PRINTS and commands:
             yield f"{block.place}: a block of commands: give it the language sh, so that it is run"
         if block.language in {"sh", "python"}:
             for mark in re.findall(r"#.*not run.*", block.text):

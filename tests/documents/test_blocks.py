@@ -59,6 +59,7 @@ def test_marks_are_of_a_command_or_of_a_block() -> None:
         (("```", "scripts/test", "```"), "give it the language sh"),
         (("```text", "dshconform run", "```"), "give it the language sh"),
         (("```", "$ ls", "```"), "give it the language sh"),
+        (("```text", "# first", "scripts/test", "```"), "give it the language sh"),
         (("```sh", "a  # (not run: lazy)", "```"), "write (not run: REASON)"),
         (("```sh", "a  # not run: long", "```"), "write (not run: REASON)"),
         (("```python", "# not run", "```"), "write (not run: REASON)"),
