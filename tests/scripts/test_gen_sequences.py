@@ -120,4 +120,4 @@ def test_a_row_without_an_arrow_is_an_error() -> None:
     """Nothing is passed over in silence."""
     row: Row = {"on": "report", "level": "warn", "text": "odd"}
     with pytest.raises(ValueError, match="a row `report` cannot be drawn yet"):
-        script.Trace([Exchange(Step("agent.send", {}), Reply(id=1, result=None, observed=[row]))])
+        script.Trace([Exchange(Step("agent.send", {}), {}, Reply(id=1, result=None, observed=[row]))])

@@ -75,8 +75,8 @@ def checks(contract: str | None) -> None:
         chosen = select(all_checks(), contracts=() if contract is None else (contract,))
     except UnknownName as unknown:
         raise click.UsageError(str(unknown)) from unknown
-    rows = [(check.name, check.contract, check.profile, f"{len(check.clauses)} clauses") for check in chosen]
-    for line in _columns(("check", "contract", "profile", "cites"), rows):
+    rows = [(check.name, check.contract, check.profile, str(len(check.clauses))) for check in chosen]
+    for line in _columns(("check", "contract", "profile", "clauses"), rows):
         click.echo(line)
 
 

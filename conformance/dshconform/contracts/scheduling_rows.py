@@ -155,7 +155,7 @@ def _result_message(block: JsonMap, result: Result) -> Json:
     answer: JsonMap = {
         "type": "tool-result",
         "toolCallId": identity,
-        "isError": by(("MSG-BLOCK-03", *result.clauses), result.error is not None),
+        "isError": by((*result.clauses, "MSG-BLOCK-03"), result.error is not None),
         "content": by(result.clauses, [{"type": "text", "text": result.content}]),
     }
     source: JsonMap = {"kind": "tool", "callId": identity}

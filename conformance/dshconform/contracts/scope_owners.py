@@ -236,7 +236,7 @@ class ScopeOwners:
             changed.append("TRACE-OWNER-02")
         self.says((*changed, "SCOPE-MINT-04"), ("SCOPE-MINT-04", "SCOPE-TAG-02"))
         self.outside = ("TRACE-OWNER-02",)
-        return Done((*found, *self._accepted(where)))
+        return Done((*found, *self._accepted(where)), result=None)
 
     def _listen(self, args: JsonMap) -> Done:
         where, name = where_in(args), str(args["as"])

@@ -78,9 +78,14 @@ class Outcome:
     cut_short: bool = False
 
     def count(self, world: World) -> None:
-        """Take in a world: what held there, and its commands."""
+        """Take in a world: its commands, and what held there.
+
+        Where nothing but null ever came back, nothing has held: whoever does nothing says as much.
+        """
         self.examples += 1
         self.commands += world.commands
+        if not world.has_shown_something():
+            return
         for clause, times in world.matching.held.items():
             self.held[clause] = self.held.get(clause, 0) + times
 

@@ -36,6 +36,10 @@ def _nothing(_: Exchange) -> None:
     pass
 
 
+def _says_something(row: Row) -> bool:
+    return row.get("on") != "return" or "error" in row or (row.get("op") != "burst" and row.get("result") is not None)
+
+
 @dataclass(slots=True)
 class World:
     """Performs steps over a link and compares; the first difference ends its use.
@@ -115,6 +119,10 @@ class World:
         broken = broken_in((done.step.op, done.args, done.reply) for done in self.record)
         if broken is not None:
             raise self.link.accuse(broken)
+
+    def has_shown_something(self) -> bool:
+        """Whether anything of the implementation was seen: a row that says more than that a command returned null."""
+        return any(_says_something(row) for done in self.record for row in done.reply.observed)
 
     def close(self) -> None:
         """End the world.

@@ -84,7 +84,7 @@ def test_checks_are_listed_with_their_contract() -> None:
     """One line each, so that `run --check` and `run --contract` can be given what exists."""
     result = CliRunner().invoke(cli, ["list", "checks"])
     assert result.exit_code == 0
-    assert re.search(r"(?m)^machine/inbox +inbox +core +\d+ clauses$", result.output)
+    assert re.search(r"(?m)^machine/inbox +inbox +core +\d+$", result.output)
     assert re.search(r"(?m)^scenario/queue +turn ", result.output)
 
 

@@ -23,8 +23,14 @@ def say(text: str) -> None:
 
 
 def reply(command: Message, **members: Any) -> str:
-    outcome = {} if members.keys() & {"result", "error", "fault"} else {"result": None}
-    told = [] if command["op"] == "hello" else [returned(command, outcome | members)]
+    outcome: Message = {} if members.keys() & {"result", "error", "fault"} else {"result": None}
+    told = []
+    if command["op"] == "burst" and outcome:
+        items = command["args"].get("do", [])
+        told = [returned(item, outcome) | {"at": str(place)} for place, item in enumerate(items)]
+        outcome = {"result": [outcome for _ in items]}
+    if command["op"] != "hello":
+        told.append(returned(command, outcome | members))
     return json.dumps({"id": command["id"], "observed": told, "open": []} | outcome | members) + "\n"
 
 
@@ -39,7 +45,8 @@ def row(command: Message, observed: Message) -> str:
 
 
 def good(command: Message) -> None:
-    say(reply(command, result=command["args"].get("echo")))
+    echo = {"result": command["args"]["echo"]} if "echo" in command["args"] else {}
+    say(reply(command, **echo))
 
 
 def crash(_: Message) -> None:
