@@ -6,6 +6,7 @@ import pytest
 
 from dshconform.links.link import AdapterFault
 from dshconform.protocol.json_value import JsonMap
+from dshconform.running.check import Outcome
 from dshconform.running.step import Expectation, Step
 from dshconform.running.world import World
 from dshconform.trace.invariants import Watch
@@ -236,3 +237,20 @@ def _live(name: str, agent: str) -> JsonMap:
 
 def _abort(part: str, call: int) -> JsonMap:
     return {"on": "abort", "part": part, "n": call, "reason": None}
+
+
+@pytest.mark.parametrize(
+    ("rows", "held"),
+    [
+        ([], {}),
+        ([{"on": "live", "name": "agent/status", "agent": "a", "payload": {"status": "idle"}}], {"A-A-01": 1}),
+    ],
+    ids=["null", "an event"],
+)
+def test_where_nothing_but_null_came_back_nothing_has_held(rows: list[JsonMap], held: dict[str, int]) -> None:
+    """Whoever does nothing says as much."""
+    opened, _ = world({"observed": rows})
+    outcome = Outcome(check="any")
+    assert opened.perform(step(result=None)) is None
+    outcome.count(opened)
+    assert (outcome.held, outcome.examples) == (held, 1)
