@@ -134,6 +134,9 @@ def signal_of(agent: AbstractAgent) -> str:
 
     Its signal is live or aborted. Then a wake is remembered, or one was dropped and none is remembered; otherwise every
     cancel so far kept the inbox, or one did not.
+
+    Args:
+        agent: Before the command.
     """
     if agent.cause is None:
         return _LIVE
@@ -209,7 +212,15 @@ _DISPOSING: Final = frozenset(name for name in CANCELS if name.startswith("cance
 
 
 def common_act(op: str, args: JsonMap) -> str | None:
-    """What a delivery, a cancel or a burst is called."""
+    """What a delivery, a cancel or a burst is called.
+
+    Args:
+        op: The operation.
+        args: Its arguments.
+
+    Returns:
+        The name of the act; none where it is none of these.
+    """
     name = _COMMON.get(op)
     return None if name is None else name(args)
 

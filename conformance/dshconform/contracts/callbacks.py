@@ -185,6 +185,9 @@ class Listeners:
 
         Args:
             args: The arguments of `listen`.
+
+        Returns:
+            A command for each; at the same place, with the same ending.
         """
         script = self.read(args)
         fewer = [less for less in shortened(script.commands) if less]

@@ -105,7 +105,11 @@ class CancellationAgent(WakeAgent):
     # ------------------------------------------------------------------ hooks
 
     def returned(self, script: Script) -> None:
-        """The call of an awaited hook is over, or waits from here on."""
+        """The call of an awaited hook is over, or waits from here on.
+
+        Args:
+            script: What the hook did.
+        """
         if script.ending is not None:
             self.ended = script.ending
         if script.ending != HOLD:

@@ -36,6 +36,7 @@ class CancellationCalls(WakeCalls):
 
     answers: ClassVar[frozenset[str]] = STREAM_ANSWERS | HOOK_ANSWERS
     listeners: ClassVar[Listeners] = LISTENERS
+    """Reads and writes the listeners of the contract."""
     known: ClassVar[frozenset[str]] = WAKE_CALLS | HOOK_ANSWERS
     endings: ClassVar[Mapping[str, Sequence[JsonMap]]] = ENDINGS
     """How the script of a hook can end, by its place."""
@@ -63,7 +64,12 @@ class CancellationCalls(WakeCalls):
         return Answer()
 
     def act_of(self, op: str, args: JsonMap) -> str:
-        """What a command is called in the grid."""
+        """What a command is called in the grid.
+
+        Args:
+            op: Its operation.
+            args: Its arguments.
+        """
         if op == "gate.reject" and self.agent.phase in WAITING:
             return "throw"
         if op == "gate.resolve" and self.agent.phase in WAITING:

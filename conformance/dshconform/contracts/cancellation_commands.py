@@ -33,7 +33,9 @@ PLACES: Final[Mapping[str, Place]] = {
 """Every place of listeners, those of the wake contract among them."""
 
 LISTENERS: Final = Listeners(PLACES)
+"""Reads and writes the listeners of the contract."""
 listen: Final = LISTENERS.listen
+"""Writes one."""
 
 HOOKS: Final[Mapping[str, Phase]] = {
     "assembly listener": "assembling",
@@ -68,10 +70,12 @@ _ASSEMBLY: Final[JsonMap] = {"gate": {"kind": WAITING["assembling"]}}
 PASS_ASSEMBLY: Final = burst(
     {"do": "gate.next", "args": _ASSEMBLY}, {"do": "gate.resolve", "args": {**_ASSEMBLY, "value": BY_NEXT}}
 )
+"""The assembly goes on to the next listener and ends as that one does."""
 BREAK_ASSEMBLY: Final[JsonMap] = {
     "do": "gate.reject",
     "args": {**_ASSEMBLY, "error": {"$error": {"message": "broken", "as": "thrown"}}},
 }
+"""The assembly fails."""
 OTHER_ANSWERS: Final[Mapping[Phase, Sequence[JsonMap]]] = {
     "assembling": (BREAK_ASSEMBLY,),
     "deciding": (REJECT, throw("deciding")),
@@ -101,14 +105,19 @@ def going_on(phase: Phase, batch: Sequence[JsonMap], seed: JsonMap) -> JsonMap:
 # ---------------------------------------------------------------------- the model's answer
 
 REASONING: Final = chunk({"type": "reasoning-delta", "index": 1, "text": "because"})
+"""A piece of reasoning."""
 CALL: Final = chunk(
     {"type": "block-end", "index": 2, "block": {"type": "tool-call", "id": "c1", "name": "echo", "arguments": "{}"}}
 )
 """A complete call of a tool. In this contract such an answer is never complete: it is cut, or fails."""
 USAGE: Final[JsonMap] = {"inputTokens": 3, "outputTokens": 1}
+"""What is reported as used."""
 USED: Final = chunk({"type": "usage", "usage": USAGE})
+"""The report of it."""
 REPLAY: Final[JsonMap] = {"response": {"id": 1}}
+"""State of the adapter that a later request replays."""
 FINISH_WITH_REPLAY: Final = chunk({"type": "finish", "reason": {"kind": "stop"}, "replayState": REPLAY})
+"""The end of an answer that hands it over."""
 
 # ---------------------------------------------------------------------- simpler commands
 

@@ -247,6 +247,7 @@ def _other_route(here: Here) -> JsonMap:
 
 
 SPOTS: Final = (*_outside(), *_inside())
+"""Where something is done, and what."""
 CELLS: Final = cells_of(SPOTS)
 """Every cell."""
 

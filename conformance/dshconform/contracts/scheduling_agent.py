@@ -40,9 +40,11 @@ NEVER_RAN: Final = Result(
     error="tool call aborted before dispatch",
     info=("AbortError", "ABORTED_BEFORE_DISPATCH"),
 )
+"""The result of a call that an abort kept from being started."""
 ABORTED: Final = Result(
     content="Error: tool call aborted", clauses=(), error="tool call aborted", info=("AbortError", "ABORTED")
 )
+"""The result of a call that was aborted while it ran."""
 
 
 @dataclass(slots=True)
@@ -420,7 +422,15 @@ def _part(kind: str, call: Call) -> str:
 
 
 def failure_of(error: Mapping[str, Json], clauses: Clauses) -> Result:
-    """A call that failed: only a failure of the harness has an identity."""
+    """A call that failed: only a failure of the harness has an identity.
+
+    Args:
+        error: What was thrown: its `message`, and `name` and `code` where it is coded.
+        clauses: Who says that it fails.
+
+    Returns:
+        The result that is logged.
+    """
     text = str(error["message"])
     info = (str(error["name"]), str(error["code"])) if error.get("kind") == "coded" else None
     return Result(content=f"Error: {text}", clauses=(*clauses, "RESULT-TEXT-01"), error=text, info=info)

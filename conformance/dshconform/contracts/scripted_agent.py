@@ -131,7 +131,11 @@ class ScriptedAgent(AbstractAgent):
                 self.returned(script)
 
     def returned(self, script: Script) -> None:
-        """The call of an awaited hook is over: of those that hold the signal, some go on watching it."""
+        """The call of an awaited hook is over: of those that hold the signal, some go on watching it.
+
+        Args:
+            script: What the hook did.
+        """
         del script
         self.holders = [one.part for one in self.on_abort]
 

@@ -15,6 +15,7 @@ from dshconform.contracts.wake_calls import WakeCalls
 from dshconform.protocol.json_value import JsonMap
 
 Commands: TypeAlias = Sequence[JsonMap]
+"""The commands of a prologue, or a part of them."""
 
 A = TypeVar("A", bound=WakeAgent)
 
@@ -53,17 +54,30 @@ class Spot:
     visit: Callable[[str, Here], Commands]
 
     def cell(self, act: str) -> str:
-        """`streaming / steer / cancelled keep`."""
+        """`streaming / steer / cancelled keep`.
+
+        Args:
+            act: What is done there.
+        """
         return spelled(self.moment, act, self.window)
 
 
 def cells_of(spots: Sequence[Spot]) -> tuple[str, ...]:
-    """Every cell."""
+    """Every cell.
+
+    Args:
+        spots: Where something is done, and what.
+    """
     return tuple(spot.cell(act) for spot in spots for act in spot.acts)
 
 
 def last_cell(visits: Sequence[tuple[str, str, str]], grid: frozenset[str]) -> str | None:
-    """The cell of a command that visited these moments, acts and windows: the last one, where there are several."""
+    """The cell of a command that visited these moments, acts and windows: the last one, where there are several.
+
+    Args:
+        visits: Moment, act and window of each.
+        grid: Every cell.
+    """
     cells = (spelled(*visited) for visited in reversed(visits))
     return next((cell for cell in cells if cell in grid), None)
 

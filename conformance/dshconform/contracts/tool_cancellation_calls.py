@@ -22,6 +22,7 @@ class ToolCancellationCalls(CancellationCalls):
     """The calls of one agent, and the ends of its tools' bodies."""
 
     listeners: ClassVar[Listeners] = LISTENERS
+    """Reads and writes the listeners of the contract."""
     endings: ClassVar[Mapping[str, Sequence[JsonMap]]] = ENDINGS
 
     agent: ToolCancellationAgent

@@ -21,7 +21,9 @@ PLACES: Final[Mapping[str, Place]] = {
 """Every place of listeners, those of the cancellation contract among them."""
 
 LISTENERS: Final = Listeners(PLACES)
+"""Reads and writes the listeners of the contract."""
 listen: Final = LISTENERS.listen
+"""Writes one."""
 
 TOOLS: Final = ("read", "tell")
 """The tools. Their calls are exclusive and their bodies wait; that of `tell` has deferred a context before."""
@@ -30,7 +32,9 @@ REGISTER: Final = burst(*(register(name, "none") for name in TOOLS))
 """Registers them."""
 
 DENY: Final[JsonMap] = {"do": "return", "value": {"kind": "deny", "reason": "not today"}}
+"""Policy refuses the call."""
 BREAK: Final[JsonMap] = {"do": "throw", "error": {"$error": {"message": "broken"}}}
+"""Policy fails."""
 ENDINGS: Final[Mapping[str, Sequence[JsonMap]]] = {
     **cancellation_commands.ENDINGS,
     "policy listener": [DENY, BREAK],

@@ -41,6 +41,7 @@ class WakeCalls(Calls):
     answers: ClassVar[frozenset[str]] = STREAM_ANSWERS | JOB_ANSWERS
 
     listeners: ClassVar[Listeners] = LISTENERS
+    """Reads and writes the listeners of the contract."""
     known: ClassVar[frozenset[str]] = WAKE_CALLS
     """Every operation."""
 
@@ -174,7 +175,12 @@ class WakeCalls(Calls):
             agent.visited.append((agent.when(), act, agent.window))
 
     def act_of(self, op: str, args: JsonMap) -> str:
-        """What a command is called in the grid."""
+        """What a command is called in the grid.
+
+        Args:
+            op: Its operation.
+            args: Its arguments.
+        """
         match op:
             case "agent.cancel":
                 return "keep" if args.get("keepInbox") is True else "cancel"

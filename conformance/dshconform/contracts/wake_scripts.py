@@ -50,8 +50,11 @@ INSIDE: Final = frozenset(name for name, place in PLACES.items() if place.inside
 """The places that are inside another call, whatever the phase."""
 
 LISTENERS: Final = Listeners(PLACES)
+"""Reads and writes the listeners of the contract."""
 listen: Final = LISTENERS.listen
+"""Writes one."""
 tidied: Final = LISTENERS.tidied
+"""Writes commands anew, named in order of appearance."""
 
 
 # ---------------------------------------------------------------------- writing
