@@ -30,6 +30,7 @@ def quick() -> Iterator[None]:
         yield
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EMPTY)
 def test_nothing_passes_without_an_implementation(name: str) -> None:
     """Whatever it declares, and with every promise of the protocol kept: no `must` clause has the status pass.
@@ -96,6 +97,7 @@ def fails(scenario: Scenario, adapter: InProcessAdapter) -> bool:
     return bool(outcome.failures)
 
 
+@pytest.mark.long
 def test_whoever_sorts_what_happens_fails_wherever_an_order_is_demanded() -> None:
     """The reference with its rows sorted holds where nothing has an order, and nowhere else."""
     ordered = [scenario for scenario in scenarios() if orders_are_told_apart(scenario)]

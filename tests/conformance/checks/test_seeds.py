@@ -20,6 +20,7 @@ EXAMPLES = 40
 MACHINES = [check for check in all_checks() if isinstance(check, MachineCheck)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", OTHER_SEEDS)
 @pytest.mark.parametrize("check", MACHINES, ids=lambda check: check.contract)
 def test_another_seed_changes_no_verdict(check: MachineCheck, seed: int, link: Link) -> None:

@@ -10,6 +10,7 @@ from tests.conformance.cli.conftest import Call
 SMALL = ("--examples", "3")
 
 
+@pytest.mark.long
 def test_the_reference_is_conformant(dshconform: Call) -> None:
     """Every check holds on the reference; the table fits 80 columns; the exit status is 0."""
     result = dshconform("run", *SMALL)
@@ -19,6 +20,7 @@ def test_the_reference_is_conformant(dshconform: Call) -> None:
     assert [path.name for path in Path(".dshconform").iterdir()] == ["report.json"]
 
 
+@pytest.mark.long
 def test_the_report_has_its_parts(dshconform: Call) -> None:
     """Versions, implementation, verdict, counts over the fixed denominator, every clause, and a footer."""
     assert dshconform("run", *SMALL, "--json", "report.json").exit_code == 0

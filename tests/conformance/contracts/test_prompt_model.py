@@ -95,7 +95,7 @@ def test_the_reference_itself_has_no_fault(link: Link) -> None:
     assert set(PromptModel.clauses) <= set(outcome.held)
 
 
-@pytest.mark.proof
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_a_fault_is_found_by_the_clause_that_it_violates(fault: Fault, link: Link) -> None:
     """One failure at least blames that clause; it is minimised, and its document shows it again."""

@@ -93,7 +93,7 @@ def test_the_reference_itself_has_no_fault(link: Link) -> None:
     assert (again.held, again.commands) == (outcome.held, outcome.commands)
 
 
-@pytest.mark.proof
+@pytest.mark.long
 @pytest.mark.parametrize("fault", SCHEDULING_FAULTS, ids=lambda fault: fault.id)
 @pytest.mark.filterwarnings("ignore")  # a fault may leave a coroutine behind
 def test_a_fault_is_found_by_the_clause_that_it_violates(fault: Fault, link: Link) -> None:

@@ -13,7 +13,7 @@ from tests.conformance.machines import assert_finds, run
 CHECK = MachineCheck(InboxModel, commands=15)
 
 
-@pytest.mark.proof
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_the_inbox_machine_finds_a_fault_by_the_clause_it_violates(fault: Fault, link: Link) -> None:
     """One failure at least blames that clause; it is minimised to six commands, and its document shows it again."""

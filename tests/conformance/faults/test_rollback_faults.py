@@ -29,7 +29,7 @@ def quiet() -> Iterator[None]:
         logger.propagate = True
 
 
-@pytest.mark.proof
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # a fault may leave a coroutine behind
 @pytest.mark.parametrize("fault", [one for one in ROLLBACK_FAULTS if one.id not in SHARED], ids=lambda one: one.id)
 def test_a_fault_is_found_by_the_clause_that_it_violates(fault: Fault, link: Link) -> None:
@@ -37,7 +37,7 @@ def test_a_fault_is_found_by_the_clause_that_it_violates(fault: Fault, link: Lin
     assert_finds(CHECK, fault, link, commands=8, first=True)
 
 
-@pytest.mark.proof
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["failed-setup-is-not-undone", "session-leaves-before-its-agent", *SHARED])
 def test_the_machine_reports_a_fault(name: str, link: Link) -> None:
     """Among the failures of a whole run is one that blames the clause; its document shows it again."""

@@ -88,6 +88,7 @@ def replayed(document: "dict[str, Json]", link: "SubprocessLink", ledger: "Ledge
     return said.difference
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_the_clause_that_it_violates_is_blamed_first(
     fault: Foreign, installation: "Installation", dsh_node_process: "SubprocessLink", ledger: "Ledger", tmp_path: Path
