@@ -14,13 +14,15 @@ from cataloguing.sites import MODES, Site
 from dshconform.spec.mentions import RULING_ID, mentioned_ids
 
 _OWN: Final = ("self", "cls")
-_NOTHING: Final = ("None", "NoReturn", "Never", "'None'")
+_NOTHING: Final = ("None", "NoReturn", "Never", "'None'", "Iterator[None]")
 _COMMAND: Final = re.compile(r"\w+\.(command|group)\b")
 _ABOUT_VALUE: Final = re.compile(
     r"`|(Whether|The|A|An|All|Both|Each|Every|One|Those|Commands|What|When|Where|Which|Who|Whose|Why|How|As|For|Through"
     r"|Answer|Choose|Create|Find|Give|List|Make|Read|Return|Tell|Write)\b"
 )
 """How a summary begins that is about the value."""
+_AND_ANSWER: Final = re.compile(r"(\band|;) (answer|return)s?\b")
+"""How a sentence goes on that says first what is done, then what is answered."""
 
 
 def defects_of_names(package: Package) -> Iterator[str]:
@@ -95,9 +97,8 @@ def _incomplete(function: griffe.Function, doc: Doc) -> Iterator[str]:
         said = any(name in one.given or _is_said(name, one) for one in docs)
         if name not in _OWN and not name.startswith("_") and not said:
             yield f"the docstring does not say what {name!r} is: add it under `Args`"
-    sections = bool(doc.given or doc.raises or doc.cancellation)
     said = any(one.returns or _answers(one) for one in docs)
-    if sections and str(function.returns) not in _NOTHING and not said:
+    if str(function.returns) not in _NOTHING and not said:
         yield "the docstring does not say what is answered: add `Returns`"
     for error in _raised(function):
         if not any(error in _last_names(one.raises) or _is_said(error, one) for one in docs):
@@ -115,7 +116,7 @@ def _is_said(name: str, doc: Doc) -> bool:
 
 
 def _answers(doc: Doc) -> bool:
-    return _ABOUT_VALUE.match(doc.text) is not None
+    return (_ABOUT_VALUE.match(doc.text) or _AND_ANSWER.search(doc.text)) is not None
 
 
 def _raised(function: griffe.Function) -> list[str]:

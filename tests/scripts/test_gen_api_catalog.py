@@ -335,6 +335,28 @@ def test_an_error_that_is_caught_is_not_raised(tmp_path: Path) -> None:
     assert wrong(tmp_path, besides(text)) == []
 
 
+@pytest.mark.parametrize(
+    ("summary", "answer", "found"),
+    [
+        ("Look at the pieces.", "int", True),
+        ("The number of pieces.", "int", False),
+        ("Count the pieces, and answer their number.", "int", False),
+        ("Count the pieces; returns their number.", "int", False),
+        ("Look at the pieces.", "None", False),
+        ("Have the pieces lie open for a while.", "Iterator[None]", False),
+        ("Have the pieces lie open for a while.", "Iterator[int]", True),
+    ],
+)
+def test_a_docstring_says_what_is_answered(tmp_path: Path, summary: str, answer: str, found: bool) -> None:
+    """Also one without any section: its summary is about the value, or goes on to it."""
+    text = f'''
+    def size() -> {answer}:
+        """{summary}"""
+    '''
+    line = "play.size: the docstring does not say what is answered: add `Returns`"
+    assert wrong(tmp_path, besides(text)) == ([line] if found else [])
+
+
 def test_a_module_says_what_the_one_thing_is_that_it_defines(tmp_path: Path) -> None:
     """With another one beside it, nobody does."""
     (tmp_path / "play").mkdir()

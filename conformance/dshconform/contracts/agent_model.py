@@ -75,7 +75,7 @@ class AgentModel(Model, Generic[A]):
         return self._agent
 
     def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together reach every clause of the model; a contract adds those that visit its grid."""
+        """The lists that together reach every clause of the model; a contract adds those that visit its grid."""
         return [list(prologue) for prologue in self._alphabet.prologues]
 
     def propose(self, source: Source) -> JsonMap:

@@ -61,7 +61,7 @@ class CallbackModel(AgentModel[A]):
         ]
 
     def prologues(self) -> list[list[JsonMap]]:
-        """Histories that chance would reach seldom, then the tours of the grid."""
+        """The histories that chance would reach seldom, then the tours of the grid."""
         return [*super().prologues(), *(list(tour) for tour in self._contract.tours(self._visiting.switches))]
 
     def cell(self, command: JsonMap) -> str | None:

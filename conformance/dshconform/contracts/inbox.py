@@ -93,7 +93,7 @@ class InboxModel(AgentModel[AbstractAgent]):
         super().__init__(agent, Calls(agent, switches), _ALPHABET, GRID)
 
     def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together reach every clause of the model and every cell of the grid."""
+        """The lists that together reach every clause of the model and every cell of the grid."""
         return [*super().prologues(), *_tours(self._calls.switches)]
 
     def opening(self) -> list[Step]:
@@ -112,7 +112,7 @@ class InboxModel(AgentModel[AbstractAgent]):
         return _SMALL
 
     def state(self) -> Hashable:
-        """Lists, turn, signal and latch; numbers, the past of ids and the conversation are left out."""
+        """The lists, the turn, the signal and the latch; numbers, the past of ids and the conversation are left out."""
         agent = self._agent
         lists = tuple(tuple(str(message["id"]) for message in agent.lists[target]) for target in TARGETS)
         turn = agent.phase, agent.outcome, agent.finish, agent.text is not None

@@ -89,7 +89,7 @@ class InitiatorModel(Model):
         return [*steps, *(Step(*read_command(listener)) for listener in listeners)]
 
     def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together visit every cell."""
+        """The lists that together visit every cell."""
         return [list(prologue) for prologue in PROLOGUES]
 
     def propose(self, source: Source) -> JsonMap:

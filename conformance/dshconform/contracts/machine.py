@@ -322,6 +322,9 @@ def collecting_between_worlds() -> Iterator[Callable[[int], None]]:
     """Collect garbage when told that so many worlds are done, and at no other time.
 
     What finalisers of an implementation in this process do would fall on one reply or another by chance.
+
+    Returns:
+        Is told how many worlds are done, and collects.
     """
     enabled = gc.isenabled()
     gc.disable()

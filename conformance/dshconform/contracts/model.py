@@ -55,7 +55,7 @@ class Model(Protocol):
         ...
 
     def prologues(self) -> list[list[JsonMap]]:
-        """Command lists that reach the rare states, so that no run depends on luck; each begins an example."""
+        """The command lists that reach the rare states, so that no run depends on luck; each begins an example."""
         ...
 
     def propose(self, source: Source) -> JsonMap:
@@ -100,7 +100,7 @@ class Small(Protocol):
     """A part of a contract that is small enough to be run through."""
 
     def small_alphabet(self) -> Sequence[JsonMap]:
-        """About ten commands that together matter, legal in most states; ids come back, so that states are few."""
+        """The commands that together matter, about ten, legal in most states; ids come back, so that states are few."""
         ...
 
     def state(self) -> Hashable:

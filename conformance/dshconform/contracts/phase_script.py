@@ -217,7 +217,11 @@ class Script:
         return [{"$sent": identity, "target": target, "start": place, "by": list(by or self.by)}]
 
     def cleared(self) -> list[Json]:
-        """Everything that waits is cancelled."""
+        """Everything that waits is cancelled.
+
+        Returns:
+            For each list that was not empty, the splice that clears it and the notices of what it held.
+        """
         rows: list[Json] = []
         for target, held in self.lists.items():
             if held:

@@ -95,7 +95,7 @@ class PromptModel(Model):
         return []
 
     def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together reach every clause of the model and every cell of the grid."""
+        """The lists that together reach every clause of the model and every cell of the grid."""
         return [*(list(prologue) for prologue in PROLOGUES), *(list(tour) for tour in tours(self.world.switches))]
 
     def propose(self, source: Source) -> JsonMap:

@@ -35,7 +35,7 @@ class Layers:
     past: Clauses = ()
 
     def copy(self) -> "Layers":
-        """Layers to try commands on."""
+        """A copy of the layers to try commands on."""
         return Layers({scope: list(held) for scope, held in self.entries.items()}, set(self.closed), self.past)
 
     # ------------------------------------------------------------------ changes

@@ -53,7 +53,7 @@ def rendered(kind: str, texts: Texts, variables: Mapping[str, str | None]) -> li
 
 
 def joined(texts: Texts) -> str:
-    """Rendered texts as one."""
+    """All rendered texts as one, an empty line between them."""
     return "\n\n".join(text for _, text in texts)
 
 

@@ -72,7 +72,7 @@ class RegistryModel(Model):
         ]
 
     def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together visit every cell."""
+        """The lists that together visit every cell."""
         return [list(prologue) for prologue in PROLOGUES]
 
     def propose(self, source: Source) -> JsonMap:

@@ -107,7 +107,7 @@ class RollbackModel:
         return next((cell for cell in reversed(visited) if not cell.endswith("passes")), next(reversed(visited), None))
 
     def apply(self, command: JsonMap) -> list[Step]:
-        """Advance by a legal command; the steps are the command, and a look at both registries."""
+        """Advance by a legal command and answer its step, behind which both registries are looked at."""
         tried = self._tried(command)
         assert tried is not None, f"{command} is not legal"
         calls, outcome = tried

@@ -206,7 +206,11 @@ class Calls(Transactions):
         return {"result": by((*stored, *clauses), {"seq": life.seq})}
 
     def nothing(self, _: JsonMap, __: Clauses) -> Outcome:
-        """Change nothing."""
+        """Change nothing.
+
+        Returns:
+            Nothing that a reply is compared with.
+        """
         return {}
 
     # ------------------------------------------------------------------ owners and signals

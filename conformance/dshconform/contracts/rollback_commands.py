@@ -309,7 +309,7 @@ def together(*actions: JsonMap) -> JsonMap:
 
 
 def open_owner() -> JsonMap:
-    """Mount the plugin."""
+    """The command that mounts the plugin."""
     return command("owner.open", owner=OWNER, requires=["agents"])
 
 

@@ -130,12 +130,12 @@ def _outcome_of(life: str) -> str:
 
 
 def begins(life: str) -> str:
-    """Its setup, and those who listen to the announcements of a life."""
+    """The strand of the setup of a life, and of those who listen to its announcements."""
     return f"beginning of {life}"
 
 
 def ends(life: str) -> str:
-    """Those who listen to the disposals of a life."""
+    """The strand of those who listen to the disposals of a life."""
     return f"end of {life}"
 
 

@@ -236,12 +236,12 @@ def throws(call: str, error: str = "plain", kind: str = BODY) -> JsonMap:
 
 
 def allow(call: str) -> JsonMap:
-    """Policy lets a call go on."""
+    """The command by which policy lets a call go on."""
     return _resolve(BEFORE, call, {"kind": "allow"})
 
 
 def deny(call: str) -> JsonMap:
-    """Policy does not let a call go on."""
+    """The command by which policy does not let a call go on."""
     return _resolve(BEFORE, call, {"kind": "deny", "reason": "not today"})
 
 

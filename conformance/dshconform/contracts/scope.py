@@ -89,7 +89,7 @@ class ScopeModel(Model):
         return [Step("world.open", {"config": {"bare": True}}), *(Step(op, args) for op, args in commands)]
 
     def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together reach every clause of the model and every cell of the grid."""
+        """The lists that together reach every clause of the model and every cell of the grid."""
         return [list(prologue) for prologue in PROLOGUES]
 
     def propose(self, source: Source) -> JsonMap:

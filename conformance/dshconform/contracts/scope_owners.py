@@ -469,7 +469,7 @@ class ScopeOwners:
     # ------------------------------------------------------------------ what stands in which order
 
     def owners(self) -> dict[str, str]:
-        """By undo, the owner of what it undoes."""
+        """For each undo, the owner of what it undoes."""
         found: dict[str, str] = {}
         for item in self.items.values():
             whole = (
@@ -479,12 +479,12 @@ class ScopeOwners:
         return found
 
     def places(self) -> dict[str, str]:
-        """By undo, the composite that has a place for it."""
+        """For each undo that a composite has a place for, the composite."""
         adopting = [item for item in self.items.values() if item.adopted == "scope"]
         return {f"{item.name}.{part}": item.name for item in adopting for part in ("first", "last", "e")}
 
     def behind(self) -> dict[str, frozenset[str]]:
-        """By task, the owners whose undos it comes after."""
+        """For each task of an owner, the owners whose undos it comes after."""
         found: dict[str, frozenset[str]] = {}
         for task in self.tasks:
             if task.fiber is not None:

@@ -70,7 +70,7 @@ class SessionModel(Model):
         return [Step("world.open", {})]
 
     def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together visit every cell."""
+        """The lists that together visit every cell."""
         return [list(prologue) for prologue in PROLOGUES]
 
     def propose(self, source: Source) -> JsonMap:

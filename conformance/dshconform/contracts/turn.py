@@ -66,7 +66,7 @@ class TurnModel(AgentModel[TurnAgent]):
         super().__init__(agent, TurnCalls(agent, switches), _ALPHABET, GRID)
 
     def prologues(self) -> list[list[JsonMap]]:
-        """Lists that together reach every clause of the model and every cell of the grid."""
+        """The lists that together reach every clause of the model and every cell of the grid."""
         return [*super().prologues(), *_tours(self._calls.switches)]
 
     def opening(self) -> list[Step]:

@@ -88,7 +88,11 @@ class TurnAgent(AbstractAgent):
     # ------------------------------------------------------------------ the driver
 
     def settle(self) -> Clauses:
-        """Go on until a function of the suite is waited for or the agent is idle; who says that nothing follows."""
+        """Go on until a function of the suite is waited for or the agent is idle.
+
+        Returns:
+            Who says that nothing follows.
+        """
         clauses: Clauses = ()
         while True:
             if self.phase == "claimed":

@@ -115,11 +115,11 @@ class WakeModel(CallbackModel[WakeAgent]):
         return True
 
     def small_alphabet(self) -> Sequence[JsonMap]:
-        """Deliveries, a removal, cancels, and both activities with their ends."""
+        """The deliveries, a removal, the cancels, and both activities with their ends."""
         return _SMALL
 
     def state(self) -> Hashable:
-        """Phase, signal, latch, what is pending, and the listeners that wait for their call."""
+        """The phase, the signal, the latch, what is pending, and the listeners that wait for their call."""
         agent = self._agent
         lists = tuple(tuple(str(message["id"]) for message in held) for held in agent.lists.values())
         armed = tuple((script.place, str(script.commands)) for script in agent.armed)

@@ -226,7 +226,11 @@ class WakeAgent(ScriptedAgent):
             self.apart = self.apart | {"return"}
 
     def settle(self) -> Clauses:
-        """Go on until the model or a task is waited for, or nothing is left to do; who says that nothing follows."""
+        """Go on until the model or a task is waited for, or nothing is left to do.
+
+        Returns:
+            Who says that nothing follows.
+        """
         self.settling = True
         clauses: Clauses = ()
         while True:

@@ -75,7 +75,7 @@ def maintain(start: Sequence[JsonMap] = (), on_abort: Sequence[JsonMap] = ()) ->
 
 
 def when_idle() -> JsonMap:
-    """Wait until the agent is idle."""
+    """The command that waits until the agent is idle."""
     return command("agent.whenIdle", task=WAITER)
 
 

@@ -28,7 +28,7 @@ class OwnedElsewhere:
 
 
 def any_order() -> AbstractContextManager[None]:
-    """Register a section whatever its order is."""
+    """A fault under which a section is registered whatever its order is."""
     register = SystemPrompt.section
 
     def section(self: SystemPrompt, owner: Context, name: str, order: float, *rest: Any, **more: Any) -> Disposer:  # noqa: ANN401

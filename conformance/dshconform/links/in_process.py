@@ -19,6 +19,9 @@ class InProcessAdapter(Protocol):
         """Executes one command, settles, and tells what happened.
 
         What it raises is a fault of the adapter: an error of the implementation belongs into the reply.
+
+        Returns:
+            The result or the error of the command, with the rows that it led to.
         """
         ...
 
@@ -108,7 +111,11 @@ class InProcessLink:
                 raise self.accuse(_raised("its end", error)) from error
 
     def accuse(self, broken: Broken) -> AdapterFault:
-        """Ends the link for a broken promise; see `Link.accuse`."""
+        """Ends the link for a broken promise; see `Link.accuse`.
+
+        Returns:
+            The fault, to be raised.
+        """
         self._fault = broken.fault()
         return self._fault
 

@@ -159,7 +159,11 @@ class SubprocessLink:
         return Broken("duplicate-reply", message, _ONE_LINE)
 
     def accuse(self, broken: Broken) -> AdapterFault:
-        """Ends the link for a broken promise; see `Link.accuse`."""
+        """Ends the link for a broken promise; see `Link.accuse`.
+
+        Returns:
+            The fault, to be raised, with the file of every line exchanged.
+        """
         self._closed = True
         self._process.kill()
         path = self._keep_log(broken.message)

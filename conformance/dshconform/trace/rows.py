@@ -143,7 +143,7 @@ def _narrow(only: frozenset[str]) -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def row_title(row: JsonMap) -> str:
-    """Name a row by its kind and what it tells of: `log turn/end`, `live agent/status`, `task t1`."""
+    """The name of a row, its kind and what it tells of: `log turn/end`, `live agent/status`, `task t1`."""
     name = row_subject(row)
     return f"{row.get('on')} {name}" if name is not None else str(row.get("on"))
 

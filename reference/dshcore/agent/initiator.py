@@ -137,6 +137,9 @@ class Initiators:
     def without(self, operation: Callable[[], object]) -> object:
         """Call an operation without an initiator. As `within` in everything else.
 
+        Returns:
+            What the operation answered; of a coroutine the task that runs it.
+
         Spec:
             INIT-READ-03, INIT-READ-04, INIT-READ-05, INIT-READ-06, INIT-CLOSE-01
         """

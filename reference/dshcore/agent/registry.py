@@ -21,7 +21,11 @@ class SetupCommit(Protocol):
     """What a setup may answer: a last synchronous operation before the agent is published."""
 
     def commit(self) -> object:
-        """Do it; what this answers is not awaited."""
+        """Do it.
+
+        Returns:
+            Anything; it is neither looked at nor awaited.
+        """
         ...
 
 

@@ -32,7 +32,11 @@ class Receiver(Protocol[C_contra]):
     """Whom a dispatch is for."""
 
     def admits(self, context: C_contra, /) -> bool:
-        """Decide about a listener by the context that it was registered through. What it raises ends the dispatch."""
+        """Decide about a listener by the context that it was registered through. What it raises ends the dispatch.
+
+        Returns:
+            Whether the listener is called.
+        """
         ...
 
 

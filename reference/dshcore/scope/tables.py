@@ -116,11 +116,19 @@ class NamedTable(Generic[T]):
         return self._entries.get(name)
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Walk names and entries, live."""
+        """Walk names and entries, live.
+
+        Returns:
+            The names with their entries, in the order of registration.
+        """
         return iter(self._row)
 
     def values(self) -> Iterator[T]:
-        """Walk the entries, live."""
+        """Walk the entries, live.
+
+        Returns:
+            The entries, in the order of registration.
+        """
         return (entry for _, entry in self._row)
 
     def insert(self, name: str, entry: T) -> Callable[[], None]:

@@ -75,7 +75,14 @@ class Tools(Protocol):
         ...
 
     def guards(self, scope: object | None = None) -> Iterator[Guard]:
-        """Walk the guards of calls for a scope, live."""
+        """Walk the guards of calls for a scope, live.
+
+        Args:
+            scope: For whom.
+
+        Returns:
+            The guards, in the order in which they are asked.
+        """
         ...
 
 
@@ -410,6 +417,9 @@ class PendingCall:
 
     def abandon(self) -> ToolFailure:
         """Settle the call as aborted, wherever it is: because its body was stopped from outside. No policy applies.
+
+        Returns:
+            The result of the call from here on: that it was aborted, with the contexts that were deferred so far.
 
         Spec:
             PIPE-CTX-02

@@ -188,7 +188,14 @@ class ToolRegistry:
         return generic_result(name, logged) if view is None else view
 
     def guards(self, scope: object | None = None) -> Iterator[Guard]:
-        """Walk the guards of calls for a scope, live."""
+        """Walk the guards of calls for a scope, live.
+
+        Args:
+            scope: For whom.
+
+        Returns:
+            The global ones, then those of its chain from the farthest scope inwards.
+        """
         return guards_around(self._layers, scope)
 
     def known_names(self, scope: object | None = None) -> AbstractSet[str]:

@@ -87,7 +87,14 @@ class SuiteFunction:
         return hand_over(call) if yields(call) else call.begin()
 
     def count(self, call: "Call") -> bool:
-        """Count a call and give it its script, unless `when` says that the function does not answer for it."""
+        """Count a call and give it its script, unless `when` says that the function does not answer for it.
+
+        Args:
+            call: The call.
+
+        Returns:
+            Whether the function answers for it.
+        """
         if not all(call.shows(path, value) for path, value in self.when.items()):
             return False
         call.script = self._scripts[min(self.calls, len(self._scripts) - 1)]

@@ -213,7 +213,11 @@ class Commit:
         self._agent: Final = agent
 
     def commit(self) -> object:
-        """Be called right before the publication."""
+        """Be called right before the publication.
+
+        Returns:
+            What the function of the suite answers.
+        """
         return self._function.call(_COMMIT, {}, agent=self._agent)
 
 

@@ -88,7 +88,11 @@ class LayeredService:
         self._forwards: Final = forwards
 
     def add(self, owner: Context, name: str) -> Disposer:
-        """File a name for an owner."""
+        """File a name for an owner.
+
+        Returns:
+            Takes the name out again.
+        """
         if self._forwards is not None:
             return self._ctx[self._forwards].add(owner, name)
         return self.layers.register(owner, lambda layer: layer.entries.insert(name, name), label=name)

@@ -164,7 +164,11 @@ class World:
         return outcome[0]
 
     def start(self, awaitable: Awaitable[object]) -> asyncio.Future[object]:
-        """Have an awaitable run whether or not anybody waits for it; a coroutine begins inside this call."""
+        """Have an awaitable run whether or not anybody waits for it; a coroutine begins inside this call.
+
+        Returns:
+            Its outcome; the very object, if it is a future.
+        """
         if isinstance(awaitable, asyncio.Future):
             return awaitable
         future: asyncio.Future[object] = eager.start(_wait_for(awaitable))
@@ -248,11 +252,11 @@ class World:
         return self._scope(self, place)
 
     def show(self, value: object) -> Json:
-        """Show any value of the implementation."""
+        """The notation of any value of the implementation."""
         return encode(value, self._show_special)
 
     def show_error(self, error: BaseException) -> dict[str, Json]:
-        """Show an error in the one form of errors."""
+        """An error in the one form that the protocol has for errors."""
         return show_error(error, self.show, self.names.error_name)
 
     def _show_special(self, value: object) -> Json | None:
