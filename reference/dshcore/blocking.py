@@ -282,7 +282,12 @@ class Application:
 
 
 class Handle:
-    """An agent, and the capability to dispose of it; see `AgentHandle`."""
+    """An agent, and the capability to dispose of it; see `AgentHandle`.
+
+    Args:
+        application: What it runs in.
+        handle: The handle there.
+    """
 
     def __init__(self, application: Application, handle: AgentHandle) -> None:
         self._application: Final = application
@@ -303,7 +308,12 @@ class Handle:
 
 
 class BlockingAgent:
-    """An agent as scripts see it; see `Agent`. What is read is a copy of the moment."""
+    """An agent as scripts see it; see `Agent`. What is read is a copy of the moment.
+
+    Args:
+        application: What it runs in.
+        agent: The agent there.
+    """
 
     def __init__(self, application: Application, agent: Agent) -> None:
         self._application: Final = application

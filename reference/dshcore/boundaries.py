@@ -65,7 +65,11 @@ class Boundary(Generic[V]):
 
 
 class Boundaries(Generic[V]):
-    """The boundaries of one kind."""
+    """The boundaries of one kind.
+
+    Args:
+        name: That of the context variable that holds the innermost one; for debugging.
+    """
 
     def __init__(self, name: str) -> None:
         # its own, so that two applications in one thread know nothing of each other; contexts of ended tasks free it

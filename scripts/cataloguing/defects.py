@@ -4,6 +4,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import griffe
@@ -47,6 +48,8 @@ def _defects(named: Named) -> Iterator[str]:
         yield f"{named.path}: has no docstring"
     elif isinstance(named, griffe.Function):
         yield from (f"{named.path}: {what}" for what in _incomplete(named, doc))
+    else:
+        yield from (f"{named.path}: {what}" for what in _incomplete_class(named))
 
 
 def _told_by_owner(named: griffe.Attribute | griffe.TypeAlias) -> bool:
@@ -92,11 +95,7 @@ def _incomplete(function: griffe.Function, doc: Doc) -> Iterator[str]:
     if any(_COMMAND.match(str(decorator.value)) for decorator in function.decorators):
         return  # its docstring is what `--help` prints, and its options say what they are
     docs = [doc, *overridden(function)]
-    for parameter in function.parameters:
-        name = parameter.name
-        said = any(name in one.given or _is_said(name, one) for one in docs)
-        if name not in _OWN and not name.startswith("_") and not said:
-            yield f"the docstring does not say what {name!r} is: add it under `Args`"
+    yield from _unsaid(function, docs)
     said = any(one.returns or _answers(one) for one in docs)
     if str(function.returns) not in _NOTHING and not said:
         yield "the docstring does not say what is answered: add `Returns`"
@@ -105,6 +104,25 @@ def _incomplete(function: griffe.Function, doc: Doc) -> Iterator[str]:
             yield f"the docstring does not say when {error} is raised: add it under `Raises`"
     if "async" in function.labels and not any(one.cancellation or "cancel" in one.whole.lower() for one in docs):
         yield "the docstring of a coroutine does not say what a cancellation leaves: add `Cancellation`"
+
+
+def _incomplete_class(made: griffe.Class) -> Iterator[str]:
+    """What the docstring of a class leaves out of its `__init__`; the fields of a dataclass are names of their own."""
+    init = made.members.get("__init__")
+    if isinstance(init, griffe.Function) and init.lineno:  # griffe writes one without lines for a dataclass
+        told = {name for name, one in made.members.items() if isinstance(one, griffe.Attribute) and one.docstring}
+        docs = [doc for one in (init, made, *made.mro()) if (doc := doc_of(one)) is not None]
+        yield from _unsaid(init, docs, told)
+
+
+def _unsaid(function: griffe.Function, docs: Sequence[Doc], told: AbstractSet[str] = frozenset()) -> Iterator[str]:
+    """The parameters of which docstrings do not say what they are; `told` are those that something else says."""
+    for parameter in function.parameters:
+        name = parameter.name
+        if name in _OWN or name.startswith("_") or name in told:
+            continue
+        if not any(name in one.given or _is_said(name, one) for one in docs):
+            yield f"the docstring does not say what {name!r} is: add it under `Args`"
 
 
 def _last_names(errors: Iterable[str]) -> Iterator[str]:

@@ -357,6 +357,80 @@ def test_a_docstring_says_what_is_answered(tmp_path: Path, summary: str, answer:
     assert wrong(tmp_path, besides(text)) == ([line] if found else [])
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            '''
+            class Piece:
+                """Something to play."""
+
+                def __init__(self, title: str, beats: int) -> None: ...
+            ''',
+            ["title", "beats"],
+        ),
+        (
+            '''
+            class Piece:
+                """Something to play.
+
+                Args:
+                    title: Its name.
+                """
+
+                def __init__(self, title: str, beats: int) -> None:
+                    self.beats = beats
+                    """How long it is."""
+            ''',
+            [],
+        ),
+        (
+            '''
+            class Piece(Context):
+                """Something to play."""
+
+                def __init__(self, title: str) -> None:
+                    """Name it.
+
+                    Args:
+                        title: Its name.
+                    """
+            ''',
+            [],
+        ),
+        (
+            '''
+            class Told(Emit[str]):
+                """A key for pieces."""
+
+                def __init__(self, name: str, composer: str) -> None: ...
+            ''',
+            ["composer"],
+        ),
+        (
+            '''
+            from dataclasses import dataclass
+
+
+            @dataclass
+            class Piece:
+                """Something to play."""
+
+                title: str
+                """Its name."""
+            ''',
+            [],
+        ),
+    ],
+)
+def test_a_class_says_what_it_is_made_of(tmp_path: Path, text: str, found: list[str]) -> None:
+    """Itself, by its attributes, in `__init__`, or by its base; the fields of a dataclass say it themselves."""
+    missing = [line.removesuffix(" is: add it under `Args`") for line in wrong(tmp_path, besides(text))]
+    assert [line.rpartition("the docstring does not say what ")[2] for line in missing] == [
+        repr(name) for name in found
+    ]
+
+
 def test_a_module_says_what_the_one_thing_is_that_it_defines(tmp_path: Path) -> None:
     """With another one beside it, nobody does."""
     (tmp_path / "play").mkdir()

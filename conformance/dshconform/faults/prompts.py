@@ -17,7 +17,12 @@ _TAKEN: Final = "raise DuplicateContribution(_taken(kind, name, scoped=owner.sco
 
 
 class OwnedElsewhere:
-    """A context of which the registrations end with another one."""
+    """A context of which the registrations end with another one.
+
+    Args:
+        owner: The context as it is to everybody else.
+        other: The context that owns what is registered.
+    """
 
     def __init__(self, owner: Context, other: Context) -> None:
         self._owner = owner

@@ -33,7 +33,11 @@ class AgentError(DshError):
 
 
 class AgentBusy(AgentError):
-    """A driver or a maintenance task is active."""
+    """A driver or a maintenance task is active.
+
+    Args:
+        agent_id: The agent.
+    """
 
     default_code = "AGENT_BUSY"
 
@@ -42,7 +46,11 @@ class AgentBusy(AgentError):
 
 
 class AgentDisposed(AgentError):
-    """The agent is no longer live (LIFE-DISP-21)."""
+    """The agent is no longer live (LIFE-DISP-21).
+
+    Args:
+        agent_id: The agent.
+    """
 
     default_code = "AGENT_DISPOSED"
 

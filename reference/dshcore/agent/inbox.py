@@ -32,7 +32,11 @@ class InboxError(DshError):
 
 
 class DuplicateMessage(InboxError):
-    """The id of a message is already pending."""
+    """The id of a message is already pending.
+
+    Args:
+        message_id: The id.
+    """
 
     default_code = "DUPLICATE_MESSAGE"
 
@@ -41,7 +45,11 @@ class DuplicateMessage(InboxError):
 
 
 class InvalidInboxLog(InboxError):
-    """A log holds a splice that does not fit what its earlier splices left."""
+    """A log holds a splice that does not fit what its earlier splices left.
+
+    Args:
+        seq: The number of the splice in the log.
+    """
 
     default_code = "INVALID_INBOX_LOG"
 

@@ -134,7 +134,11 @@ class AgentFactory(Protocol):
 
 
 class AlreadyRegistered(AgentError):
-    """The id belongs to a registered agent."""
+    """The id belongs to a registered agent.
+
+    Args:
+        agent_id: The id.
+    """
 
     default_code = "AGENT_ALREADY_EXISTS"
 

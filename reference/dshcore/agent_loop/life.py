@@ -38,7 +38,11 @@ T = TypeVar("T")
 
 
 class ForeignLoop(AgentError):
-    """An agent was to be disposed of in another event loop than the one that it lives in. Nothing has changed."""
+    """An agent was to be disposed of in another event loop than the one that it lives in. Nothing has changed.
+
+    Args:
+        agent_id: The agent.
+    """
 
     default_code = "FOREIGN_LOOP"
 

@@ -38,7 +38,11 @@ _FAILURES: Final = frozenset({"error", "aborted"})
 
 
 class NoRoute(AgentError):
-    """Nobody has said which model answers (REQ-ROUTE-01)."""
+    """Nobody has said which model answers (REQ-ROUTE-01).
+
+    Args:
+        agent_id: The agent whose request it is.
+    """
 
     default_code = "NO_ROUTE"
 

@@ -39,8 +39,12 @@ AsyncParts: TypeAlias = Coroutine[Any, Any, Undo | None] | AsyncIterator[Undo | 
 class Disposer:
     """Undoes one effect, once. Compared by identity.
 
-    Attributes:
+    Args:
+        owner: The effects among which it stands until the undo is over.
+        undo: Undoes the effect.
         label: What it undoes, for the log.
+
+    Attributes:
         running: The task that undoes it, once it has begun to.
 
     Spec:

@@ -49,6 +49,10 @@ def require_loop() -> asyncio.AbstractEventLoop:
 class ServiceTaken(DshError):
     """A second provider of a service.
 
+    Args:
+        key: The name of the service.
+        holder: The name of what provides it already.
+
     Spec:
         CTX-PROVIDE-02
     """
@@ -66,6 +70,10 @@ class ServiceTaken(DshError):
 class KeyDeclared(DshError):
     """A key is an accessor or a service, and cannot become the other, nor an accessor twice.
 
+    Args:
+        key: Its name.
+        kind: What it is already.
+
     Spec:
         CTX-ACC-02
     """
@@ -79,6 +87,9 @@ class KeyDeclared(DshError):
 
 class ServiceMissing(DshError, LookupError):
     """A required read of what the reader has not declared, or of what is nowhere.
+
+    Args:
+        key: The name of what was read.
 
     Spec:
         CTX-READ-02
@@ -96,6 +107,9 @@ class ServiceMissing(DshError, LookupError):
 
 class ServiceInactive(DshError, LookupError):
     """A required read of a declared service through a plugin that is not loaded with it.
+
+    Args:
+        key: The name of the service.
 
     Spec:
         CTX-READ-03
@@ -120,7 +134,12 @@ class InvalidPlugin(DshError, TypeError):
 
 
 class InvalidListener(DshError, TypeError):
-    """What is to listen cannot be called."""
+    """What is to listen cannot be called.
+
+    Args:
+        event: What it was to listen to.
+        listener: What was given.
+    """
 
     default_code = "INVALID_LISTENER"
 
@@ -131,6 +150,9 @@ class InvalidListener(DshError, TypeError):
 
 class InvalidEffect(DshError, TypeError):
     """A body answered or handed over what is neither nothing nor an undo.
+
+    Args:
+        part: What was answered or handed over.
 
     Spec:
         FIBER-BODY-01, EFFECT-ERR-02
@@ -208,6 +230,10 @@ class CarrierForeign(DshError):
 class ListenersFailed(DshError, ExceptionGroup[Exception]):
     """Some listeners of a parallel dispatch failed; their errors stand in the order of the listeners.
 
+    Args:
+        event: What was dispatched.
+        errors: The errors.
+
     Spec:
         EVT-PAR-02
     """
@@ -230,7 +256,11 @@ class ListenersFailed(DshError, ExceptionGroup[Exception]):
 
 
 class ListenerCancelled(DshError):
-    """A listener ended in a cancellation of its own making."""
+    """A listener ended in a cancellation of its own making.
+
+    Args:
+        event: What it listens to.
+    """
 
     default_code = "LISTENER_CANCELLED"
 

@@ -172,6 +172,12 @@ LLM: Final = ServiceKey[LlmRuntime]("llm")
 class PreparedCall:
     """A call whose configuration is settled and whose adapter is known. Made by `LlmRuntime.prepare`.
 
+    Args:
+        runtime: What dispatches it.
+        binding: The configuration and the adapter.
+        adapter_defaults: Which members of the configuration the adapter supplied.
+        context: What the adapter states of the context window, if anything.
+
     Spec:
         CALL-PREP-02
     """

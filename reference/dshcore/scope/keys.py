@@ -46,7 +46,11 @@ class ScopeCycle(DshError):
 
 
 class NoScopeKey(DshError, TypeError):
-    """Nothing was given where a key has to stand: nobody would ever find what is registered under it."""
+    """Nothing was given where a key has to stand: nobody would ever find what is registered under it.
+
+    Args:
+        place: Where the key has to stand, as the message begins.
+    """
 
     default_code = "NO_SCOPE_KEY"
 

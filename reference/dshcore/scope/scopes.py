@@ -85,6 +85,10 @@ def scope_of(ctx: Context) -> object | None:
 class Carrier:
     """The receiver of an event that is about a scope: made anew for each subject, and telling nothing of it.
 
+    Args:
+        base: The receiver that has to admit a listener too, if there is one.
+        key: The scope; with none, only listeners in no scope are admitted.
+
     Spec:
         SCOPE-EVT-01, SCOPE-EVT-02, SCOPE-EVT-03, SCOPE-EVT-05, SCOPE-EVT-06, SCOPE-EVT-10
     """

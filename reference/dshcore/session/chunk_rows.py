@@ -57,7 +57,12 @@ _BY_ROW: Final = {kind.row: kind for kind in _KINDS}
 
 
 class MalformedRow(SessionError):
-    """A stored record has the tag of a packed row and another shape; none of it is used."""
+    """A stored record has the tag of a packed row and another shape; none of it is used.
+
+    Args:
+        tag: The tag.
+        why: What is wrong with the record.
+    """
 
     default_code = "MALFORMED_ROW"
 

@@ -31,7 +31,11 @@ Validator: TypeAlias = Callable[[Session, SessionEvent], object]
 
 
 class SessionExists(SessionError):
-    """The id belongs to a live session."""
+    """The id belongs to a live session.
+
+    Args:
+        session_id: The id.
+    """
 
     default_code = "SESSION_ALREADY_EXISTS"
 
@@ -40,7 +44,11 @@ class SessionExists(SessionError):
 
 
 class SessionNotLive(SessionError):
-    """The session is not in this store: it was never entered, or has left."""
+    """The session is not in this store: it was never entered, or has left.
+
+    Args:
+        session_id: The session.
+    """
 
     default_code = "SESSION_NOT_LIVE"
 

@@ -18,7 +18,12 @@ class InvalidTool(ToolError, TypeError):
 
 
 class DuplicateTool(ToolError):
-    """The name is taken in the layer that the definition would be filed in (TOOL-DUP-01, TOOL-DUP-02)."""
+    """The name is taken in the layer that the definition would be filed in (TOOL-DUP-01, TOOL-DUP-02).
+
+    Args:
+        name: The name.
+        scoped: Whether it is the layer of a scope, and not the global one.
+    """
 
     default_code = "DUPLICATE_TOOL"
 
@@ -83,7 +88,8 @@ class ToolArgsError(ToolError):
 class ToolOutputError(ToolError):
     """What a tool returned is not what its definition promises.
 
-    Attributes:
+    Args:
+        name: The tool.
         violations: What is wrong with it.
 
     Spec:

@@ -68,7 +68,11 @@ PASS: Final = Pass()
 
 
 class Settled(Awaitable[object]):
-    """An awaitable that has settled already: waiting for it costs no tick."""
+    """An awaitable that has settled already: waiting for it costs no tick.
+
+    Args:
+        ending: What it has settled with.
+    """
 
     __slots__ = ("_ending",)
 
