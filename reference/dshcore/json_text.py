@@ -36,7 +36,7 @@ class MalformedText(ValueError):
 
 
 def write(value: object) -> str:
-    """Return the compact text of a frozen JSON value; lone surrogates are escaped."""
+    """Return the compact text of a JSON value, which has to be frozen; lone surrogates are escaped."""
     out: list[str] = []
     todo: list[tuple[bool, Any]] = [(False, value)]  # (is text already, text or value), next one last
     while todo:

@@ -24,6 +24,17 @@ _ABOUT_VALUE: Final = re.compile(
 """How a summary begins that is about the value."""
 _AND_ANSWER: Final = re.compile(r"(\band|;) (answer|return)s?\b")
 """How a sentence goes on that says first what is done, then what is answered."""
+_CODE: Final = re.compile("`+[^`]+`+")
+_BEFORE_NOUN: Final = (
+    r"\b(?:an?|the|this|that|these|those|its|their|whose|\w+'s|one|both|each|every|any|all|some|no|many|more|other"
+    r"|another|such)\s+(?:[\w'`-]+\s+)?"
+)
+"""What stands before a noun: `the`, `the next`."""
+_NO_NOUN: Final = re.compile(
+    "after|against|as|at|before|behind|by|for|from|if|in|into|is|not|of|off|on|only|out|over|since|so|then|to|under|until"
+    "|up|what|when|where|which|who|why|with|within|without"
+)
+"""A name that is none, whatever stands before it."""
 
 
 def defects_of_names(package: Package) -> Iterator[str]:
@@ -121,7 +132,7 @@ def _unsaid(function: griffe.Function, docs: Sequence[Doc], told: AbstractSet[st
         name = parameter.name
         if name in _OWN or name.startswith("_") or name in told:
             continue
-        if not any(name in one.given or _is_said(name, one) for one in docs):
+        if not any(name in one.given or _is_about(name, one) for one in docs):
             yield f"the docstring does not say what {name!r} is: add it under `Args`"
 
 
@@ -131,6 +142,16 @@ def _last_names(errors: Iterable[str]) -> Iterator[str]:
 
 def _is_said(name: str, doc: Doc) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", doc.whole) is not None
+
+
+def _is_about(name: str, doc: Doc) -> bool:
+    """Whether a docstring has a name as code or as a noun, and not only a word that happens to be the same."""
+    word = rf"(?<!\w){re.escape(name)}(?!\w)"
+    if any(re.search(word, code) for code in _CODE.findall(doc.whole)):
+        return True
+    if _NO_NOUN.fullmatch(name):
+        return False
+    return re.search(_BEFORE_NOUN + word, doc.whole, re.IGNORECASE) is not None
 
 
 def _answers(doc: Doc) -> bool:

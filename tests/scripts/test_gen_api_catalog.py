@@ -276,7 +276,7 @@ def test_a_method_need_not_repeat_what_the_one_says_that_it_overrides(
             '''
             @group.commanding
             def told(ctx: Context, loud: bool) -> None:
-                """Play a piece through ctx."""
+                """Play a piece through `ctx`."""
             ''',
             ["play.told: the docstring does not say what 'loud' is: add it under `Args`"],
         ),
@@ -354,6 +354,34 @@ def test_a_docstring_says_what_is_answered(tmp_path: Path, summary: str, answer:
         """{summary}"""
     '''
     line = "play.size: the docstring does not say what is answered: add `Returns`"
+    assert wrong(tmp_path, besides(text)) == ([line] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "summary", "found"),
+    [
+        ("to", "Send it to them.", True),
+        ("to", "Send it the other way, to the others to whom it is due.", True),
+        ("to", "Send it somewhere: `to` says where.", False),
+        ("name", "Send what they name.", True),
+        ("name", "Send it under a name.", False),
+        ("name", "Send it under a new name.", False),
+        ("name", "Send it under the `play` name.", False),
+        ("name", "Send it under the names.", True),
+        ("name", "Send it under somebody's name.", False),
+        ("name", "Send it `here` name `there`.", True),
+        ("name", "Send it under ``name``.", False),
+    ],
+)
+def test_a_word_that_happens_to_be_the_same_says_nothing_of_a_parameter(
+    tmp_path: Path, name: str, summary: str, found: bool
+) -> None:
+    """What says something is the name as code, or as a noun: `the name`, `a new name`."""
+    text = f'''
+    def send({name}: str) -> None:
+        """{summary}"""
+    '''
+    line = f"play.send: the docstring does not say what {name!r} is: add it under `Args`"
     assert wrong(tmp_path, besides(text)) == ([line] if found else [])
 
 

@@ -308,7 +308,11 @@ class Script:
     # ------------------------------------------------------------------ bringing an activity to its end
 
     def end(self, by: Clauses | None = None) -> None:
-        """The activity does what it would do by itself: the task is done, the model's answer is complete."""
+        """The activity does what it would do by itself: the task is done, the model's answer is complete.
+
+        Args:
+            by: The clauses; those of the cell if not given.
+        """
         if self.phase == "maintenance":
             self.answer("gate.resolve", [*self.settled(), {"task": "job", "value": "done"}], by, value="done")
         elif self.cause is not None:

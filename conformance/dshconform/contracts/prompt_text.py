@@ -58,12 +58,12 @@ def joined(texts: Texts) -> str:
 
 
 def snapshot_text(contexts: Texts) -> str:
-    """The text of rendered contexts; empty without any."""
+    """The text of the rendered contexts; empty without any."""
     return joined([("", _SNAPSHOT), *contexts]) if contexts else ""
 
 
 def rules_of(texts: Texts) -> Clauses:
-    """Who says what becomes of what stands in texts that can be rendered."""
+    """Who says what becomes of what stands in these texts, which can be rendered."""
     whole = "".join(text for _, text in texts)
     literal = _GROUP.sub("", whole)
     filled: Clauses = ("PROMPT-INT-01",) if literal != whole else ()

@@ -152,7 +152,12 @@ def open_turn(events: Sequence[Event]) -> int | None:
 
 
 def view(session: AbstractSession, what: str) -> tuple[Clauses, Json]:
-    """What can be read of a session, and who says what it shows."""
+    """What can be read of a session, and who says what it shows.
+
+    Args:
+        session: The session.
+        what: Which view, as `session.read` names it.
+    """
     forked = "parentSession" in session.header
     match what:
         case "events":

@@ -49,7 +49,11 @@ class TableCheck:
         return False
 
     def worlds(self, examples: int) -> int:
-        """One for each scenario, whatever the number of examples."""
+        """One for each scenario.
+
+        Args:
+            examples: How many worlds a machine opens; a table has no use for it.
+        """
         del examples
         return len(self.cells)
 

@@ -140,7 +140,11 @@ class RowsEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, rows: Alignment) -> "RowsEntry | None":
-        """Write rows, if there are any."""
+        """Write rows, if there are any.
+
+        Args:
+            rows: Expected and observed rows beside each other.
+        """
         pairs = [(str(left), str(right)) for left, right in rows.pairs]  # what is missing is a text of its own class
         return cls(pairs=pairs, first=rows.first) if pairs else None
 

@@ -49,7 +49,11 @@ class ScenarioCheck:
         return False
 
     def worlds(self, examples: int) -> int:
-        """One, or as many as its sweep has; whatever the number of examples."""
+        """One, or as many as its sweep has.
+
+        Args:
+            examples: How many worlds a machine opens; a scenario has no use for it.
+        """
         del examples
         return len(self.scenario.worlds)
 

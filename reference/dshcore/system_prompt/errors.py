@@ -37,5 +37,5 @@ class UnrenderablePrompt(PromptError):
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Answer names as a text lists them: each as a JSON string, whatever stands in it."""
+    """Answer the names as a text lists them: each as a JSON string, whatever stands in it."""
     return ", ".join(encode(name).decode() for name in names)

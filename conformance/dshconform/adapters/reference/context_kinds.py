@@ -38,7 +38,12 @@ def _owned(value: object, call: Call) -> object:
 
 
 def undo_of(function: SuiteFunction, of: object) -> Callable[[], Any]:
-    """The function as what undoes something of that name."""
+    """The function as what undoes something of that name.
+
+    Args:
+        function: The function.
+        of: The name of what is undone.
+    """
 
     def undo() -> Any:  # noqa: ANN401 - an awaitable or nothing, as the function answers
         return function.call(UNDO, {"of": of})
