@@ -74,7 +74,7 @@ def _told_by_owner(named: griffe.Attribute | griffe.TypeAlias) -> bool:
         if any(str(base).endswith(("Enum", "Flag")) for base in one.bases):
             return True  # the members of an enumeration are values
         doc = doc_of(one)
-        if doc is not None and any(name in doc.given or _is_said(name, doc) for name in _spellings(named)):
+        if doc is not None and any(name in doc.given or _is_about(name, doc) for name in _spellings(named)):
             return True
     return _is_all(named, owner)
 

@@ -234,6 +234,16 @@ def test_a_method_need_not_repeat_what_the_one_says_that_it_overrides(
         ),
         (
             '''
+            class Sent:
+                """What is sent to a name."""
+
+                name: str
+                to: str
+            ''',
+            ["play.Sent.to: has no docstring, and its class does not say what it is"],
+        ),
+        (
+            '''
             class Alone:
                 """The next piece."""
 

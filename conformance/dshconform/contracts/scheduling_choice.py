@@ -47,6 +47,7 @@ class Standing:
     habit: Mapping[str, int] = field(init=False)
     """The weights of the families of commands, which an example keeps."""
     taste: Sequence[tuple[int, str]] = field(init=False)
+    """Which tools the model likes, with their weights."""
 
     def __post_init__(self) -> None:
         self.habit = self.source.choose(_HABITS)

@@ -97,6 +97,7 @@ class Defer(ScriptedAction, tag="defer", frozen=True, kw_only=True):
 
     ticks: Count
     commands: list[Item]
+    """What is run then, in order."""
 
 
 class Set(ScriptedAction, tag="set", frozen=True, kw_only=True):

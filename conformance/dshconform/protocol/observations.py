@@ -123,6 +123,7 @@ class Pulled(Observation, tag="pull", frozen=True, kw_only=True):
     """The consumer asked an open stream gate for its `n`-th item."""
 
     gate: Name
+    """The gate of the stream."""
     n: Count
 
 

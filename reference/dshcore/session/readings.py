@@ -53,7 +53,9 @@ class Step(msgspec.Struct, frozen=True):
     """Which step, of which turn."""
 
     turn: int
+    """The number of the turn."""
     step: int
+    """The number of the step in it."""
 
 
 class Streamed(Step, frozen=True):

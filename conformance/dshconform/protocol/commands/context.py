@@ -77,6 +77,7 @@ class Dispatch(Placed, frozen=True, kw_only=True):
     args: list[Json] | UnsetType = UNSET
     """What the listeners are called with, nothing unless given."""
     to: Receiver | UnsetType = UNSET
+    """The receiver, where the dispatch is for one."""
     default: FunctionSpec | UnsetType = UNSET
     task: Name | UnsetType = UNSET
 

@@ -86,6 +86,7 @@ class Undo(Arguments, frozen=True, kw_only=True):
     """The disposer to call; `task` follows what it answers, if that is an awaitable."""
 
     of: Name
+    """The name of the disposer."""
     task: Name | UnsetType = UNSET
 
 
@@ -136,6 +137,7 @@ class SignalAbort(Arguments, frozen=True, kw_only=True):
 
     signal: Name
     reason: Json | UnsetType = UNSET
+    """What the signal is fired with, raw."""
 
 
 # --- answers to gates --------------------------------------------------------------------------------------------
@@ -191,6 +193,7 @@ class AgentCreate(Placed, frozen=True, kw_only=True):
     """
 
     task: Name | UnsetType = UNSET
+    """The name of the task, which ends as the creation does."""
     agent: Name
     handle: Name | UnsetType = UNSET
     options: Json | UnsetType = UNSET
@@ -198,8 +201,11 @@ class AgentCreate(Placed, frozen=True, kw_only=True):
     meta: Json | UnsetType = UNSET
     """The metadata of its session's header, raw."""
     seed: Json | UnsetType = UNSET
+    """The events that the log of its session begins with, raw."""
     signal: Json | UnsetType = UNSET
+    """What aborts the creation while it lasts."""
     setup: FunctionSpec | UnsetType = UNSET
+    """Composes the scope of the agent before anything is published."""
     sync: bool = False
 
 
@@ -296,6 +302,7 @@ class SessionRead(Arguments, frozen=True, kw_only=True):
 
     session: Which
     what: list[View]
+    """The views that are wanted."""
 
 
 class SessionAppend(Arguments, frozen=True, kw_only=True):
@@ -321,6 +328,7 @@ class Fold(Arguments, frozen=True, kw_only=True):
     """
 
     what: Folded
+    """Which fold."""
     events: Json | UnsetType = UNSET
     from_: Json | UnsetType = msgspec.field(default=UNSET, name="from")
     """The header in force before the events, for the fold of request headers."""
@@ -372,6 +380,7 @@ class ToolRegister(Placed, frozen=True, kw_only=True):
     """The definition as it is, functions of the suite included; with `typed` it goes through `defineTool`."""
 
     as_: Name = msgspec.field(name="as")
+    """The name of the registration."""
     definition: Json
     typed: bool = False
 
@@ -425,6 +434,7 @@ class ValueGet(Arguments, frozen=True, kw_only=True):
     """A kept value, and where to look in it."""
 
     of: Name
+    """The name of the kept value."""
     path: Path | UnsetType = UNSET
     """The members and places that lead to what is read; the value itself unless given."""
 
@@ -433,6 +443,7 @@ class ValueSet(Arguments, frozen=True, kw_only=True):
     """A kept value, where to assign in it, and what."""
 
     of: Name
+    """The name of the kept value."""
     path: Path
     """The members and places that lead to where it is assigned."""
     value: Json
@@ -442,6 +453,7 @@ class ValueRemove(Arguments, frozen=True, kw_only=True):
     """A kept value, and what to take out of it."""
 
     of: Name
+    """The name of the kept value."""
     path: Path
     """The members and places that lead to what leaves."""
 

@@ -16,6 +16,7 @@ class ModelReplace(Arguments, frozen=True, kw_only=True):
     """A registration made by `model.register`, and the routes that it shall hold."""
 
     of: Name
+    """The name of the registration."""
     routes: Json
 
 

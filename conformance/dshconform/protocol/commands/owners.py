@@ -84,6 +84,7 @@ class ScopeRebind(Arguments, frozen=True, kw_only=True):
     """A binding, and the next parent of its key."""
 
     of: Name
+    """The name of the binding."""
     parent: In
 
 

@@ -61,6 +61,7 @@ class SchemaAssert(Arguments, frozen=True, kw_only=True):
     """A raw schema, and what it must be: `supported`, or `object` (supported, and rooted in an object)."""
 
     what: Literal["supported", "object"]
+    """What the schema must be."""
     schema: Json
 
 
