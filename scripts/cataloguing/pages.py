@@ -353,13 +353,15 @@ def _failing(key: EventKey) -> str:
 
 
 def _places(catalog: Catalog, found: Sequence[Site], page: str) -> str:
-    """Functions, each linked to its own page or, where it is not public, to its module's."""
+    """Functions, each linked to its own page or, where it is not public, to its source."""
+    sources = {module.path: module.source for package in catalog.packages for module in package.modules}
     links: dict[str, None] = {}
     for site in found:
         label = f"{site.module}.{site.within}".partition(".")[2]
         linked = _link(catalog, f"{site.module}.{site.within}", page, label)
         if not linked.startswith("["):
-            linked = _link(catalog, site.module, page, label)
+            source = relpath(sources[site.module], dirname(f"{FOLDER}/{page}"))
+            linked = f"[`{label}`]({source}#{site.within})"
         links[linked] = None
     return ", ".join(links)
 

@@ -27,8 +27,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class _Span:
-    """The lines of a definition."""
+class Span:
+    """The lines of a definition.
+
+    Args:
+        first: The first one; that of its decorators, if it has some.
+        last: The last one.
+        symbol: Its name in the module.
+    """
 
     first: int
     last: int
@@ -61,7 +67,7 @@ def _narrowest(places: Iterable[Place]) -> Iterator[Place]:
 def _citations(source: str) -> Iterator[tuple[str, str]]:
     """The clauses that a module cites, each with the symbol, in the order of lines."""
     tree = ast.parse(source)
-    spans = list(_spans(tree, ""))
+    spans = list(spans_in(tree))
     for line, text in sorted([*_strings(tree), *_comments(source)]):
         around = [span for span in spans if span.first <= line <= span.last]
         symbol = min(around, key=lambda span: span.last - span.first).symbol if around else ""
@@ -69,20 +75,27 @@ def _citations(source: str) -> Iterator[tuple[str, str]]:
             yield clause, symbol
 
 
-def _spans(owner: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, within: str) -> Iterator[_Span]:
-    """The definitions in another one, and what it assigns: with the docstring behind it, if it has one."""
+def spans_in(
+    owner: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, within: str = ""
+) -> Iterator[Span]:
+    """The definitions in another one, and what it assigns: with the docstring behind it, if it has one.
+
+    Args:
+        owner: The module, class or function.
+        within: What its name in the module puts before theirs.
+    """
     for position, node in enumerate(owner.body):
         match node:
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-                yield _Span(first, node.end_lineno or first, within + node.name)
-                yield from _spans(node, f"{within}{node.name}.")
+                yield Span(first, node.end_lineno or first, within + node.name)
+                yield from spans_in(node, f"{within}{node.name}.")
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 if not isinstance(owner, ast.Module | ast.ClassDef):
                     continue  # a variable of a function is no place to look for
                 behind = owner.body[position + 1] if position + 1 < len(owner.body) else node
                 last = behind if _is_docstring(behind) else node
-                yield _Span(node.lineno, last.end_lineno or node.lineno, within + name)
+                yield Span(node.lineno, last.end_lineno or node.lineno, within + name)
             case _:
                 pass
 

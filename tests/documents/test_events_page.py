@@ -15,7 +15,7 @@ REFERENCE = CHECKOUT / "reference" / "dshcore"
 NAMED = {"SPLICED": SPLICED, "END_SEED": END_SEED}
 
 APPENDED = {
-    kind: re.findall(r"\[`([\w.]+)`\]\(\.\./api/dshcore/([\w/]+)\.md\)", by)
+    kind: re.findall(r"\[`([\w.]+)`\]\(\.\./\.\./reference/dshcore/([\w/]+)\.py#\1\)", by)
     for kind, by in re.findall(r"(?ms)^### (\S+)\n.*?^- appended by: (.*?)\n- clauses: ", PAGE)
 }
 

@@ -33,7 +33,8 @@ def steps(text: str) -> Iterator[Step]:
     for heading, body in re.findall(r"(?ms)^### (.*?)$(.*?)(?=^##|\Z)", text):
         [code] = re.findall(r"(?ms)^- code: (.*?)$\n- clauses: ", body)
         [clauses] = re.findall(r"(?ms)^- clauses: (.*?)$\n\n", body)
-        links = re.findall(r"\[`([\w.]+)`\]\(\.\./api/(dshcore/[\w/]+)\.md[^)]*\)", code)
+        links = re.findall(r"\[`([\w.]+)`\]\((?:\.\./api|\.\./\.\./reference)/(dshcore/[\w/]+)\.(?:md|py)#\1\)", code)
+        assert len(links) == code.count("](")
         yield Step(heading, [(page.replace("/", "."), name) for name, page in links], list(mentioned_ids(clauses)))
 
 

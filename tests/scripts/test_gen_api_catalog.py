@@ -493,6 +493,12 @@ def test_pages_name_what_a_package_has(tmp_path: Path) -> None:
     assert "| listened to by | nobody in the core: it is for plugins |" in written["events.md"]
 
 
+def test_a_dispatcher_that_is_not_public_is_linked_to_its_source(tmp_path: Path) -> None:
+    """Where its lines are: no page of the catalog has them."""
+    written = pages(catalog_of(tmp_path, ("def play(", "def _play(")))
+    assert "| dispatched by | [`_play`](../../play/__init__.py#_play) |" in written["events.md"]
+
+
 def test_a_page_has_what_a_method_need_not_repeat(tmp_path: Path) -> None:
     """And parameters that take the rest have what is said of them."""
     every = '''

@@ -19,6 +19,7 @@ KINDS = {
     "package": "api/dshcore/index.html",
     "events": "api/events.html",
     "services": "api/services.html",
+    "source": "source/dshcore/agent_loop/driver.html",
     "protocol": "protocol/lockstep.html",
     "commands": "protocol/commands.html",
     "guide": "guide/writing-scenarios.html",
@@ -75,23 +76,28 @@ async def test_page_renders_quietly_and_fits(reading: Reading, path: str) -> Non
 @pytest.mark.parametrize(
     ("clicks", "arrival"),
     [
-        (("step/start", "Driver._run_step"), "api/dshcore/agent_loop/driver.html"),
-        (("What an event in a trace means", "tool/call", "_Batch._log_call"), "api/dshcore/agent_loop/scheduling.html"),
-        (("Events", "agent/error", "agent_loop.driver.Driver._run_turn"), "api/dshcore/agent_loop/driver.html"),
+        (("step/start", "Driver._run_step"), "agent_loop/driver.html#Driver._run_step"),
+        (
+            ("What an event in a trace means", "tool/call", "_Batch._log_call"),
+            "agent_loop/scheduling.html#_Batch._log_call",
+        ),
+        (("Events", "agent/error", "agent_loop.driver.Driver._run_turn"), "agent_loop/driver.html#Driver._run_turn"),
     ],
     ids=["named on the home page", "of the log", "live"],
 )
 async def test_an_event_is_explained_within_three_clicks(
     reading: Reading, clicks: tuple[str, ...], arrival: str
 ) -> None:
-    """From the home page to what an event in a trace means, and on to the function that emits it."""
+    """From the home page to what an event in a trace means, and on to the lines of the function that emits it."""
     assert len(clicks) <= 3
     async with reading() as visit:
         await visit.open("index.html")
         for name in clicks:
             await visit.page.get_by_role("article").get_by_role("link", name=name, exact=True).first.click()
             await visit.page.wait_for_load_state()
-        assert visit.page.url.partition("#")[0].endswith(arrival)
+        assert visit.page.url == f"{visit.address}source/dshcore/{arrival}"
+        function = visit.page.locator(":target")
+        await visit.page.wait_for_function(IN_VIEW, arg=await function.element_handle())
         assert visit.complaints == []
 
 
