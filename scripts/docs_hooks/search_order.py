@@ -14,12 +14,15 @@ from mkdocs.structure.pages import Page
 WEIGHTS: Final[Mapping[str, float]] = {
     "api/events.md": 8,
     "guide/events-in-a-trace.md": 8,
+    "guide/glossary.md": 32,
+    "guide/faq.md": 4,
     "spec/": 4,
     "api/dshcore/": 0.05,
     "api/dshconform/": 0.001,
 }
 """What a match on a page, or on the pages of a folder, counts, where one elsewhere counts 1. A word in a title counts a
-thousand words in a text, so the last is as much as to say: after everything else.
+thousand words in a text: the glossary, one long text without titles, is given more for that, and the last is as much as
+to say: after everything else.
 """
 
 

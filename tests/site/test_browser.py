@@ -177,3 +177,12 @@ async def test_search_answers_with_what_a_word_means(reading: Reading, words: st
     async with reading() as visit:
         await visit.open("index.html")
         assert (await visit.look_up(words))[0].partition("?")[0] == first
+
+
+@pytest.mark.parametrize("word", ["latch", "keepInbox"])
+async def test_search_finds_the_glossary_and_the_faq_early(reading: Reading, word: str) -> None:
+    """Whoever meets a word of the specification for the first time finds what it means, and what surprises in it."""
+    async with reading() as visit:
+        await visit.open("index.html")
+        pages = list(dict.fromkeys(place.partition("?")[0] for place in await visit.look_up(word)))
+        assert {"guide/glossary.html", "guide/faq.html"} <= set(pages[:4])
