@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from check_citations import Listed, read_listed
 from evidencing.statuses import (
     EMPTY,
     NOT_BOUND,
@@ -35,10 +36,13 @@ from evidencing.statuses import (
 from dshconform.report.json_report import ReportError, read_report
 from dshconform.spec.clause import Profile
 from dshconform.spec.specification import Specification, load_specification
+from dshconform.yaml_text import YamlError
 
 DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
 DATA: Final = DOCS / "data" / "status.json"
 PAGE: Final = DOCS / "design" / "status.md"
+LISTED: Final = DOCS / "data" / "uncited.yaml"
+"""What is published, the page about it, and which sheets are implemented."""
 
 INTRODUCTION: Final = """\
 # Published runs
@@ -50,15 +54,20 @@ all of it is [data/status.json](../data/status.json).
 """
 
 
-def page(statuses: Statuses, specification: Specification) -> str:
+def page(statuses: Statuses, specification: Specification, listed: Listed) -> str:
     """Writes the page.
 
     Args:
         statuses: What is published.
         specification: All clauses.
+        listed: What is implemented of them.
     """
     parts = [INTRODUCTION, *_table(("run", "implementation", "suite", "specification", "seed", "examples", "verdict"))]
     parts += (_row([run.name, f"{run.implementation} {run.version}", *_settings(run)]) for run in statuses.runs)
+    later = " and ".join(f"`{profile}`" for profile in unbuilt(specification, listed))
+    if later:
+        parts += ["", f"Clauses of {later} stand under *no check* because these parts are not built yet."]
+        parts += ["Their checks come with them."]
     for run in statuses.runs:
         stand = {clause: _standing(statuses, run, clause) for clause in specification.clauses}
         parts += ["", f"## {run.name}", "", *_counts(stand, specification), ""]
@@ -66,6 +75,22 @@ def page(statuses: Statuses, specification: Specification) -> str:
             f"- {clause}, {one.word}: {' '.join(one.reason.split())}" for clause, one in stand.items() if one.reason
         )
     return "\n".join(parts).rstrip() + "\n"
+
+
+def unbuilt(specification: Specification, listed: Listed) -> Sequence[Profile]:
+    """The profiles of which most clauses are implemented later.
+
+    Args:
+        specification: All clauses.
+        listed: Which sheets are implemented, and without which profiles.
+    """
+    later = {sheet.page: frozenset(sheet.later) for sheet in listed.complete}
+    clauses = specification.clauses.values()
+    every = Counter(clause.profile for clause in clauses)
+    built = Counter(
+        clause.profile for clause in clauses if clause.page in later and clause.profile.value not in later[clause.page]
+    )
+    return [profile for profile in Profile if built[profile] * 2 < every[profile]]
 
 
 def _settings(run: Run) -> list[str]:
@@ -104,10 +129,11 @@ def main() -> int:
         reports = [read_report(path) for path in options.reports]
         before = read_statuses(DATA) if DATA.exists() else EMPTY
         wanted = published(reports, before, specification.clauses)
-    except (ReportError, UnfitReport, msgspec.DecodeError) as error:
+        listed = read_listed(LISTED)
+    except (OSError, ReportError, UnfitReport, YamlError, msgspec.DecodeError) as error:
         print(error, file=sys.stderr)
         return 2
-    texts = {DATA: statuses_text(wanted), PAGE: page(wanted, specification)}
+    texts = {DATA: statuses_text(wanted), PAGE: page(wanted, specification, listed)}
     if options.check:
         told = [*defects(before, specification.clauses)] or [*differences(before, wanted)]
         stale = [path for path, text in texts.items() if not path.exists() or path.read_text("utf-8") != text]

@@ -8,6 +8,7 @@ from typing import Any
 import gen_status as script
 import msgspec
 import pytest
+from check_citations import Listed, Sheet, read_listed
 from evidencing.statuses import (
     EMPTY,
     Run,
@@ -24,6 +25,7 @@ from evidencing.statuses import (
 
 from dshconform.report.entries import Report
 from dshconform.spec import load_specification
+from dshconform.spec.clause import Profile
 
 CLAUSES = ["PLAY-A-01", "PLAY-A-02", "PLAY-B-01"]
 REPORT: Mapping[str, Any] = {
@@ -163,7 +165,22 @@ def test_the_published_files_are_whole_and_fresh() -> None:
     assert list(defects(now, specification.clauses)) == []
     assert [run.name for run in now.runs] == ["reference", "dsh-node"]
     assert script.DATA.read_text("utf-8") == statuses_text(published([], now, specification.clauses))
-    assert script.PAGE.read_text("utf-8") == script.page(now, specification)
+    assert script.PAGE.read_text("utf-8") == script.page(now, specification, read_listed(script.LISTED))
+
+
+def test_what_is_not_built_yet_is_named() -> None:
+    """The profiles of which most clauses stand on sheets that are implemented later, or are left out of one."""
+    specification = load_specification()
+    now = read_statuses(script.DATA)
+    pages = {clause.page for clause in specification.clauses.values()}
+    whole = Listed(complete=[Sheet(page=page) for page in sorted(pages)], uncited=[])
+    assert "are not built yet" not in script.page(now, specification, whole)
+    assert script.unbuilt(specification, whole) == []
+    without = [Sheet(page=page, later=("llm",)) for page in sorted(pages - {"90-presets-and-default-model.md"})]
+    partly = Listed(complete=without, uncited=[])
+    assert script.unbuilt(specification, partly) == [Profile.LLM, Profile.PRESETS]
+    said = "Clauses of `llm` and `presets` stand under *no check* because these parts are not built yet."
+    assert said in script.page(now, specification, partly)
 
 
 @pytest.fixture
