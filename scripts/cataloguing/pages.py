@@ -291,6 +291,8 @@ def _events(catalog: Catalog) -> str:
         "The typed keys of `dshcore`, each declared once: `ctx.on(KEY, listener)` listens. The key's class is the mode",
         "of its dispatch, and its arguments say whom it reaches and what becomes of a listener's failure.",
         "",
+        '<div class="api-events" markdown="1">',
+        "",
         "| event | mode | payload | about |",
         "|---|---|---|---|",
     ]
@@ -298,7 +300,7 @@ def _events(catalog: Catalog) -> str:
         about = (doc_of(key.attribute) or Doc()).text.partition("\n")[0]
         payload = _types(catalog, page, key.payload)
         lines.append(f"| [`{key.event}`](#{_event_anchor(key)}) | {key.mode.lower()} | {payload} | {_cell(about)} |")
-    lines.append("")
+    lines += ["", "</div>", ""]
     for key in sorted(catalog.events, key=lambda one: one.event):
         lines += _event(catalog, key, page)
     return "\n".join(lines).rstrip() + "\n"

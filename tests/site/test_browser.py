@@ -101,6 +101,21 @@ async def test_an_event_is_explained_within_three_clicks(
         assert visit.complaints == []
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+async def test_the_overview_of_events_fits_the_screen(reading: Reading, width: int) -> None:
+    """All that it says of an event is seen without scrolling sideways, on a telephone one below the other."""
+    async with reading(width=width) as visit:
+        await visit.open("api/events.html")
+        cells = await visit.page.locator(".api-events tbody td").all()
+        assert len(cells) > 100
+        for cell in cells[:40]:
+            box = await cell.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+        assert [await cell.inner_text() for cell in cells[4:6]] == ["agent/created", "emit"]
+
+
 @pytest.fixture(scope="session")
 def diagrams(project_site: Path) -> dict[str, int]:
     """The pages with diagrams, and how many there are."""
