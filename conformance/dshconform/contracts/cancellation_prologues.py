@@ -61,6 +61,9 @@ PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = (
     (followup("a"), text("x"), cancel(), text("y"), followup("b"), CALL, cancel(), CALL),
     (followup("a"), text(" "), cancel(), end(), followup("b"), CALL, cancel(), end(), followup("c"), cancel(), end()),
     (followup("a"), USED, text("x"), finish("max-tokens"), keep_inbox(CAUSES[2]), end()),
+    # an answer that reached its ceiling is aborted like any other
+    (_listener("step end observer", cancel()), followup("a"), finish("max-tokens"), end(), followup("b"), end()),
+    (_listener("answer observer", keep_inbox()), followup("a"), steer("b"), finish("max-tokens"), end()),
     (followup("a"), CALL, fail(), followup("b"), text("x"), USED, end()),
     # whatever a hook that has cancelled answers
     *(
@@ -126,6 +129,7 @@ PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = (
     (followup("a"), cancel(), followup("b"), cancel(CAUSES[2]), inject("c"), end(), followup("d"), end()),
     (followup("a"), keep_inbox(), followup("b"), keep_inbox(CAUSES[1]), inject("c"), end(), end()),
     (followup("a"), cancel(), steer("b"), remove("b"), end()),
+    (followup("a"), cancel(), steer("b"), remove("b"), cancel(CAUSES[1]), inject("c"), end(), followup("d"), end()),
     (followup("a"), followup("b"), keep_inbox(), steer("c"), remove("c"), end(), end()),
     (followup("a"), steer("b"), fail(), cancel(), followup("c"), end()),
     # an idle agent

@@ -138,7 +138,7 @@ class InitiatorModel(Model):
             clauses=clauses,
             rows=tuple(state.rows),
             only=_ONLY,
-            strands=Strands(),
+            strands=Strands(state.closing),
             open=tuple(gate.kind for gate in state.gates),
         )
         return [Step(op, args, expect)]

@@ -191,6 +191,16 @@ def _closing(place: str, *, held: bool) -> list[JsonMap]:
     return tour.done
 
 
+def _held_by_two() -> list[JsonMap]:
+    """The registry is closed while two boundaries hold it: the end of one is not enough."""
+    tour = _Tour()
+    for agent in ("a", "b"):
+        tour.open(None, agent)
+    tour.act(None, write.unload(tour.fresh("t")))
+    tour.rest([])
+    return tour.done
+
+
 def _prologues() -> Iterator[list[JsonMap]]:
     for place in _PLACES:
         yield _at(place)
@@ -198,6 +208,7 @@ def _prologues() -> Iterator[list[JsonMap]]:
     for place in DIRECT:
         for held in (True, False):
             yield _closing(place, held=held)
+    yield _held_by_two()
 
 
 PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = tuple(tuple(made) for made in _prologues())

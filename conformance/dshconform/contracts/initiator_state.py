@@ -400,8 +400,15 @@ def _inside(place: Place, value: str | None, boundary: Boundary) -> Place:
     return Place(f"{nested}boundary", value, clauses, within)
 
 
+@dataclass(frozen=True, slots=True)
 class Strands:
-    """What each function reads is a matter of its own: nothing is said here of who is called first."""
+    """What each function reads is a matter of its own: nothing is said here of who is called first.
+
+    Args:
+        closing: The task of the registry's end, if that was begun.
+    """
+
+    closing: str | None
 
     def __call__(self, rows: Sequence[JsonMap]) -> Sequence[Sequence[str]]:
         """The function, or the task, that a row tells of.
@@ -412,13 +419,12 @@ class Strands:
         return [[str(row.get("part", row.get("task", "")))] for row in rows]
 
     def surplus(self, row: JsonMap) -> Clauses:
-        """Nobody in particular.
+        """Who says first that a row may not come now: only of the end of a closing, what it has to wait for.
 
         Args:
             row: One that is not demanded.
 
         Returns:
-            No clause.
+            The clauses that say so.
         """
-        del row
-        return ()
+        return ("INIT-CLOSE-03",) if row.get("task") == self.closing is not None else ()

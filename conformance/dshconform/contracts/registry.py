@@ -14,7 +14,7 @@ from dshconform.contracts.inbox_commands import read_command
 from dshconform.contracts.inbox_rows import Clauses, by, return_row
 from dshconform.contracts.model import Model
 from dshconform.contracts.registry_choice import Standing
-from dshconform.contracts.registry_commands import HOSTS, IDS, MADE, ODD, ODD_ID, ODD_SESSION, OWNERS, STUBS
+from dshconform.contracts.registry_commands import ASKED, HOSTS, IDS, MADE, ODD, ODD_ID, ODD_SESSION, STUBS
 from dshconform.contracts.registry_grid import CELLS, PROLOGUES
 from dshconform.contracts.registry_state import AbstractRegistry
 from dshconform.contracts.script_calls import Outcome, action, tidied, together
@@ -163,7 +163,7 @@ class RegistryModel(Model):
         ask(("REG-ENTER-03",), list[Json](registry.roots()), write.ROOTS)
         for identity in _SHARED:
             life = lives[identity]
-            for owner in OWNERS:
+            for owner in ASKED:
                 owned = life is not None and life.owner == owner
                 ask(("REG-READ-03", "REG-ENTER-03"), owned, write.owns(identity, owner))
         return Step("burst", {"do": do}, Expectation(clauses=("REG-READ-01",), result=shown))

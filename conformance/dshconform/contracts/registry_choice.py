@@ -6,6 +6,7 @@ from typing import Final
 
 from dshconform.contracts import registry_commands as write
 from dshconform.contracts.registry_commands import (
+    ASKED,
     CREATED,
     DISPOSED,
     DOINGS,
@@ -134,7 +135,7 @@ def _factory(standing: Standing, source: Source, registry: AbstractRegistry) -> 
 def _look(standing: Standing, source: Source, registry: AbstractRegistry) -> JsonMap:
     del standing, registry
     identity = source.choose(IDS)
-    return source.choose((write.LIST, write.ROOTS, write.get(identity), write.owns(identity, source.choose(OWNERS))))
+    return source.choose((write.LIST, write.ROOTS, write.get(identity), write.owns(identity, source.choose(ASKED))))
 
 
 _THEMES: Final[Mapping[str, Callable[[Standing, Source, AbstractRegistry], JsonMap]]] = {

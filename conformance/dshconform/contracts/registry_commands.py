@@ -13,13 +13,15 @@ CREATED: Final = "agent/created"
 DISPOSED: Final = "agent/disposed"
 """The event that tells of the end of an agent."""
 
-STUBS: Final[Mapping[str, str]] = {"y": "y", "x": "x", "x2": "x", "y2": "y", "p": "p", "q": "q"}
-"""What is shaped like an agent, each with its id; two ids have two that look alike."""
+STUBS: Final[Mapping[str, str]] = {"y": "y", "x": "x", "x2": "x", "y2": "y", "p": "p", "q": "q", "p2": "p"}
+"""What is shaped like an agent, each with its id; three ids have two that look alike."""
 
 IDS: Final = tuple(dict.fromkeys(STUBS.values()))
 """The ids of all of them, each once."""
 OWNERS: Final = ("p", "q")
 """The agents that may own others."""
+ASKED: Final = (*OWNERS, "p2")
+"""The agents of which it is asked whether they own an id; one of them only looks like an owner."""
 HOSTS: Final[Mapping[str, str]] = {"in p": "p", "in q": "q"}
 """Plugins in the scopes of the agents that may own others, each with its agent; they are there from the beginning."""
 
@@ -225,7 +227,7 @@ DOINGS: Final[Mapping[str, Mapping[str, Callable[[Names], JsonMap]]]] = {
     CREATED: {
         "hears": _always(),
         "throws": _always(THROW),
-        "looks": lambda names: always(action(get(names.identity))),
+        "looks": lambda names: always(action(get(names.identity)), action(LIST)),
         "announces": _always(action(announce({"$arg": "agent"}))),
         "detaches": lambda names: always(action(undo(names.leave))),
         "enters": lambda names: once(enter(names.other, names.fresh)),
@@ -234,7 +236,7 @@ DOINGS: Final[Mapping[str, Mapping[str, Callable[[Names], JsonMap]]]] = {
     DISPOSED: {
         "hears": _always(),
         "throws": _always(THROW),
-        "looks": lambda names: always(action(get(names.identity))),
+        "looks": lambda names: always(action(get(names.identity)), action(LIST)),
         "detaches": lambda names: always(action(undo(names.leave))),
         "enters": lambda names: once(enter(names.other, names.fresh)),
         "registers": lambda names: once(register(names.other, names.fresh)),

@@ -103,7 +103,7 @@ class _Tour(Tour):
 
     def listeners(self, event: str, doing: str, names: Names, last: str = "hears") -> Sequence[str]:
         """Two listeners, the first and the last."""
-        return () if doing == NOBODY else (self.listen(event, doing, names), self.listen(event, last))
+        return () if doing == NOBODY else (self.listen(event, doing, names), self.listen(event, last, names))
 
 
 _NO_NAMES: Final = Names("", "", "", "")
@@ -222,6 +222,11 @@ def _vetoed_detach() -> list[JsonMap]:
     return _stage("announce", "entered", "detaches", "throws")
 
 
+def _awaited_detach() -> list[JsonMap]:
+    """A detach from inside an announcement, at which a later listener looks: it has not happened yet."""
+    return _stage("announce", "entered", "detaches", "looks")
+
+
 def _factories() -> list[JsonMap]:
     """The slot is filled, asked, cleared and filled anew, by disposers and by the end of a plugin."""
     tour = _Tour()
@@ -252,6 +257,6 @@ def _factories() -> list[JsonMap]:
 PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = (
     *(tuple(made) for name in STAGES for made in _stages(name)),
     *(tuple(made) for made in (*_states(), *_pasts())),
-    *(tuple(made()) for made in (_owners, _order, _vetoed_detach, _factories)),
+    *(tuple(made()) for made in (_owners, _order, _vetoed_detach, _awaited_detach, _factories)),
 )
 """Together they visit every cell."""

@@ -217,7 +217,9 @@ class AbstractRegistry:
                 waits: Clauses = ("REG-DET-03",) if life is not None and life.leaving else ()
                 return Outcome(None if life is None else life.agent, clauses=(*waits, "REG-READ-01"))
             case "registry.list":
-                return Outcome([life.agent for life in self.live.values()], clauses=("REG-READ-01",))
+                lives = self.live.values()
+                wait: Clauses = ("REG-DET-03",) if any(life.leaving for life in lives) else ()
+                return Outcome([life.agent for life in lives], clauses=(*wait, "REG-READ-01"))
             case "registry.roots":
                 return Outcome(list[Json](self.roots()), clauses=("REG-READ-01", "REG-ENTER-03"))
             case _:

@@ -35,6 +35,7 @@ PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = (
     (maintain(), inject("a"), cancel(), steer("b"), steer("c"), FAIL_JOB, end(), end()),
     # it is not tied to messages
     (followup("a"), cancel(), steer("b"), remove("b"), end()),
+    (followup("a"), cancel(), steer("b"), remove("b"), cancel(), inject("c"), end(), followup("d"), end()),
     (followup("a"), followup("b"), keep_inbox(), steer("c"), remove("c"), end(), end()),
     (maintain(), inject("a"), followup("b"), remove("b"), FINISH_JOB, end()),
     (maintain(), followup("a"), remove("a"), FINISH_JOB, followup("b"), end()),

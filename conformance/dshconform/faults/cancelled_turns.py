@@ -11,6 +11,7 @@ from dshcore.agent_loop.request import Requests
 
 _FRESH: Final = ("turn.signal)", "CancelSignal())")
 _NO_NEXT_SIGNAL: Final = ("self._activity.signal = CancelSignal()", "pass")
+_CEILING_FIRST: Final = 'if signal.aborted and turn.outcome == "max-tokens":\n            return turn.outcome\n'
 
 CANCELLED_TURN_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
@@ -151,6 +152,16 @@ CANCELLED_TURN_FAULTS: Final[tuple[Fault, ...]] = (
             "_run_steps",
             (f"        {CHECK}        target", "        target"),
             (f"        {CHECK}        if not inbox.has_next_step", "        if not inbox.has_next_step"),
+        ),
+    ),
+    Fault(
+        "ceiling-outlasts-an-abort",
+        "CANCEL-STOP-01",
+        "A turn that is cancelled after an answer that reached its ceiling ends max-tokens.",
+        edit(
+            Driver,
+            "_run_steps",
+            (f"        {CHECK}        target", f"        {_CEILING_FIRST}        {CHECK}        target"),
         ),
     ),
     Fault(

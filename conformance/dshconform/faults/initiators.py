@@ -163,6 +163,12 @@ INITIATOR_FAULTS: Final[tuple[Fault, ...]] = (
         edit(Boundaries, "settle", ("    self._open.discard(boundary)\n", "")),
     ),
     Fault(
+        "closing-waits-for-one-boundary",
+        "INIT-CLOSE-03",
+        "A closing has settled as soon as the first of the boundaries that it waits for has.",
+        edit(Boundaries, "drain", ("while not self._open.issubset(own):", "if not self._open.issubset(own):")),
+    ),
+    Fault(
         "closed-registry-says-nobody",
         "INIT-CLOSE-04",
         "Reads of a closed registry answer that there is no initiator.",

@@ -30,6 +30,16 @@ REGISTRATION_FAULTS: Final[tuple[Fault, ...]] = (
         edit(spine, "mount_agents", ("own.accessor(AGENT, lambda _: None)", "pass")),
     ),
     Fault(
+        "owner-is-whoever-has-its-id",
+        "REG-READ-03",
+        "An agent owns what was entered for another one that has the same id.",
+        edit(
+            AgentRegistry,
+            "is_owned_by",
+            ("entry.owner is owner", "entry.owner is not None and entry.owner.id == owner.id"),
+        ),
+    ),
+    Fault(
         "ownership-outlives-the-life",
         "REG-READ-03",
         "An id that has left is owned by everybody.",
@@ -94,6 +104,16 @@ REGISTRATION_FAULTS: Final[tuple[Fault, ...]] = (
         edit(AgentRegistry, "_leave", ("if entry.announced:", "if True:")),
     ),
     Fault("detach-goes-by-id", "REG-DET-02", "A detach removes whoever has its id.", DETACHES_BY_ID),
+    Fault(
+        "leaving-agent-is-not-listed",
+        "REG-DET-03",
+        "An agent whose detach waits is found by its id, and is not in the list any more.",
+        edit(
+            AgentRegistry,
+            "list",
+            ("for entry in self._entries.values()", "for entry in self._entries.values() if not entry.leaving"),
+        ),
+    ),
     Fault(
         "detach-does-not-wait",
         "REG-DET-03",

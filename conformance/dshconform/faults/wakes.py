@@ -55,6 +55,19 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
+        "clearing-nothing-keeps-the-latch",
+        "WAKE-CLEAR-01",
+        "A cancel that finds nothing to clear leaves a remembered wake set.",
+        edit(
+            DrivenAgent,
+            "cancel",
+            (
+                "    if not keep_inbox:\n",
+                "    if not (keep_inbox or (self._activity is not None and not self._inbox.has_pending)):\n",
+            ),
+        ),
+    ),
+    Fault(
         "replay-of-nothing",
         "WAKE-EMPTY-01",
         "A remembered wake is replayed although nothing is pending.",

@@ -115,7 +115,7 @@ def test_whatever_is_chosen_is_legal_and_every_act_comes() -> None:
 
 
 def test_a_detach_waits_for_the_announcement_that_a_later_listener_vetoes() -> None:
-    """REG-DET-03, REG-DET-04: the second listener still finds the agent; its disposal comes before the refusal."""
+    """REG-DET-03, REG-DET-04: the second listener still finds and lists the agent, whose end precedes the refusal."""
     model, step = applied(
         write.enter("x", "d"),
         listener("l1", CREATED, "detaches", leave="d"),
@@ -130,12 +130,13 @@ def test_a_detach_waits_for_the_announcement_that_a_later_listener_vetoes() -> N
         "return undo",
         "script agent/created",
         "return registry.get",
+        "return registry.list",
         "script agent/created",
         "live agent/disposed",
         "script agent/disposed",
         "return registry.announce",
     ]
-    assert (step.expect.rows or ())[4].pattern["result"] == "x"
+    assert [row.pattern["result"] for row in (step.expect.rows or ())[4:6]] == ["x", ["x"]]
     assert step.expect.error == {"is": "broken"}
     assert model.registry.live == {}
 
