@@ -427,4 +427,5 @@ class Strands:
         Returns:
             The clauses that say so.
         """
-        return ("INIT-CLOSE-03",) if row.get("task") == self.closing is not None else ()
+        too_early = self.closing is not None and row.get("task") == self.closing
+        return ("INIT-CLOSE-03",) if too_early else ()

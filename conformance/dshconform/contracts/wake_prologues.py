@@ -49,6 +49,8 @@ PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = (
     (burst(followup("a"), keep_inbox(), steer("b")), burst(end(), followup("c"), cancel(), inject("d"))),
     (followup("a"), burst(end(), steer("b")), burst(cancel(), end(), steer("c")), end()),
     (maintain(), burst(FINISH_JOB, followup("a"), maintain()), end()),
+    # a task is disposed of inside an insertion, whose wake is not remembered then
+    (maintain(), _listener("inserted listener", keep_inbox(CAUSES[3])), steer("a"), FINISH_JOB, followup("b"), end()),
     # one id
     (maintain(), followup("a"), steer("a"), FINISH_JOB, followup("a"), followup("a"), end(), end()),
     (inject("a"), _listener("splice observer", inject("a"), followup("c"), remove("a")), followup("b"), end()),
