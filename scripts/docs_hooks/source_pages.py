@@ -37,7 +37,8 @@ PACKAGES: Final = ("reference/dshcore", "conformance/dshconform")
 SOURCE: Final = "source"
 CATALOG: Final = "api"
 STYLE: Final = "assets/source.css"
-"""Where things stand: the packages in the repository; these pages, those of the catalog and the style on the site."""
+ICON: Final = "assets/images/favicon.png"
+"""Where things stand: the packages in the repository; these pages, the catalog, the style and the icon on the site."""
 
 _PAGE: Final = Template((Path(__file__).parent / "source_page.html").read_text(encoding="utf-8"))
 _COLOURED: Final = {
@@ -78,6 +79,7 @@ def listing(source: str) -> str:
     return "\n".join(lines)
 
 
+@cache
 def _colour(kind: object) -> str | None:
     return next((colour for coloured, colour in _COLOURED.items() if kind in coloured), None)
 
@@ -96,6 +98,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         page = _PAGE.substitute(
             path=path,
             style=get_relative_url(STYLE, address),
+            icon=get_relative_url(ICON, address),
             home=get_relative_url("index.html", address),
             site=escape(config.site_name),
             documented=f' · <a href="{get_relative_url(documented.url, address)}">{CATALOG}</a>' if documented else "",

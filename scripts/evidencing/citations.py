@@ -84,18 +84,25 @@ def spans_in(
         owner: The module, class or function.
         within: What its name in the module puts before theirs.
     """
-    for position, node in enumerate(owner.body):
+    return _spans(owner.body, within, variables=isinstance(owner, ast.Module | ast.ClassDef))
+
+
+def _spans(body: Sequence[ast.stmt], within: str, *, variables: bool) -> Iterator[Span]:
+    """Those in a block, and in the blocks of its statements; a variable of a function is no place to look for."""
+    for position, node in enumerate(body):
         match node:
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
                 yield Span(first, node.end_lineno or first, within + node.name)
                 yield from spans_in(node, f"{within}{node.name}.")
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                if not isinstance(owner, ast.Module | ast.ClassDef):
-                    continue  # a variable of a function is no place to look for
-                behind = owner.body[position + 1] if position + 1 < len(owner.body) else node
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if variables:
+                behind = body[position + 1] if position + 1 < len(body) else node
                 last = behind if _is_docstring(behind) else node
                 yield Span(node.lineno, last.end_lineno or node.lineno, within + name)
+            case ast.If() | ast.Try():
+                yield from _spans([*node.body, *node.orelse], within, variables=variables)
+            case ast.With() | ast.AsyncWith():
+                yield from _spans(node.body, within, variables=variables)
             case _:
                 pass
 

@@ -13,7 +13,10 @@ pytestmark = pytest.mark.docs
 MODULE = textwrap.dedent('''\
     """Plays ``<pieces>``."""
 
-    LOUD = 3
+    if True:
+        LOUD = 3
+    else:
+        QUIET = 1
 
 
     class Player:
@@ -66,6 +69,7 @@ def test_a_listing_is_the_source_with_an_anchor_for_each_definition() -> None:
     }
     assert anchors == {
         "LOUD": "LOUD = 3",
+        "QUIET": "QUIET = 1",
         "Player": "class Player:",
         "Player.piece": "@property",
         "Player._play": "async def _play(self) -> None:",
