@@ -27,7 +27,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]  # it has no annotations
-from pygments.token import Comment, Keyword, Name, Number, String  # type: ignore[import-untyped]
+from pygments.token import Comment, Keyword, Name, Number, String, is_token_subtype  # type: ignore[import-untyped]
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))  # MkDocs loads a hook by its file
 
@@ -81,7 +81,7 @@ def listing(source: str) -> str:
 
 @cache
 def _colour(kind: object) -> str | None:
-    return next((colour for coloured, colour in _COLOURED.items() if kind in coloured), None)
+    return next((colour for coloured, colour in _COLOURED.items() if is_token_subtype(kind, coloured)), None)
 
 
 def _word(colour: str | None, text: str) -> str:
