@@ -5,7 +5,7 @@ verdict.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -66,7 +66,10 @@ class EmptyAdapter:
 
 
 class SortingAdapter:
-    """The reference, with the rows of every reply sorted by their text."""
+    """The reference, with the rows of every reply sorted by their text; those of one function stay in order.
+
+    An adapter promises to count the calls of a function, and whoever breaks a promise is not judged.
+    """
 
     def __init__(self) -> None:
         self._reference: Final = ReferenceAdapter()
@@ -81,7 +84,7 @@ class SortingAdapter:
             Its reply, the rows and gates in another order.
         """
         reply = self._reference.handle(command)
-        rows = sorted(reply.observed, key=text_of)
+        rows = sorted_rows(reply.observed)
         opened = [str(row["gate"]) for row in rows if row["on"] == "gate"]
         waiting = [gate for gate in reply.open if gate not in opened]
         return replace(reply, observed=rows, open=[*waiting, *(gate for gate in opened if gate in reply.open)])
@@ -89,6 +92,18 @@ class SortingAdapter:
     def close(self) -> None:
         """End the open world, if there is one."""
         self._reference.close()
+
+
+def sorted_rows(rows: Sequence[Row]) -> list[Row]:
+    """Rows by their text, those that name the same function in the order that they had.
+
+    Args:
+        rows: Of a reply.
+    """
+    waiting: dict[Json, list[Row]] = {}
+    for row in rows:
+        waiting.setdefault(row.get("part"), []).append(row)
+    return [row if row.get("part") is None else waiting[row["part"]].pop(0) for row in sorted(rows, key=text_of)]
 
 
 def text_of(row: Row) -> str:

@@ -7,7 +7,7 @@ from typeguard import suppress_type_checks
 
 from dshconform.adapters.catalog import EMPTY, IMPLEMENTATIONS, SORTING
 from dshconform.adapters.reference.adapter import ReferenceAdapter
-from dshconform.adapters.vacuous import VACUOUS, text_of
+from dshconform.adapters.vacuous import VACUOUS, sorted_rows
 from dshconform.checks.catalog import all_checks
 from dshconform.cli.vacuity import judge_vacuous, passed
 from dshconform.contracts.table import TableCheck
@@ -75,7 +75,7 @@ def orders_are_told_apart(scenario: Scenario) -> bool:
         if expect.rows is None or expect.apart:
             return
         rows = [row for row in exchange.reply.observed if is_compared(row, expect.only)]
-        found.append(titles(rows) != titles(sorted(rows, key=text_of)))
+        found.append(titles(rows) != titles(sorted_rows(rows)))
 
     with InProcessLink(ReferenceAdapter()) as link:
         world = new_world(link, Ledger(), show=look)
