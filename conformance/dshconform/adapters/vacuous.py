@@ -99,6 +99,9 @@ def sorted_rows(rows: Sequence[Row]) -> list[Row]:
 
     Args:
         rows: Of a reply.
+
+    Returns:
+        The same rows, in that order.
     """
     waiting: dict[Json, list[Row]] = {}
     for row in rows:
