@@ -14,7 +14,7 @@ from dshconform.contracts.agent_model import Alphabet
 from dshconform.contracts.callback_model import CallbackContract, CallbackModel
 from dshconform.contracts.cancellation_agent import CancellationAgent
 from dshconform.contracts.cancellation_calls import CancellationCalls
-from dshconform.contracts.cancellation_choice import Standing
+from dshconform.contracts.cancellation_choice import standing
 from dshconform.contracts.cancellation_commands import LISTENERS, simpler
 from dshconform.contracts.cancellation_grid import CELLS, cell_of, tours
 from dshconform.contracts.cancellation_prologues import PROLOGUES
@@ -24,7 +24,7 @@ from dshconform.trace.rows import COMPARED
 
 _ALPHABET: Final[Alphabet[CancellationAgent]] = Alphabet(
     PROLOGUES,
-    Standing,
+    standing,
     inspect(),
     simpler,
     LISTENERS.tidied,

@@ -5,14 +5,14 @@ let turns go on for long.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from dshconform.contracts import callback_choice
 from dshconform.contracts import cancellation_commands as write
 from dshconform.contracts import inbox_commands as inbox
+from dshconform.contracts.callback_choice import Choices, Standing
 from dshconform.contracts.cancellation_agent import CancellationAgent
 from dshconform.contracts.source import Source
-from dshconform.contracts.wake_calls import ARMED
 from dshconform.contracts.wake_scripts import FAIL_JOB, FINISH_JOB, maintain, when_idle
 from dshconform.protocol.json_value import JsonMap
 
@@ -22,60 +22,15 @@ _HABITS: Final[Sequence[Mapping[str, int]]] = (
     {"deliver": 8, "cancel": 9, "go": 8, "listen": 3, "remove": 1, "maintain": 1, "wait": 1, "burst": 3},
     {"deliver": 5, "cancel": 1, "go": 16, "listen": 5, "remove": 1, "maintain": 0, "wait": 0, "burst": 1},
 )
-IDS: Final = ("a", "b", "c", "d", "e", "f")
-"""Few, so that an id comes back."""
-
-
-@dataclass(slots=True)
-class Standing:
-    """What an example keeps from its beginning to its end; called, it chooses a command.
-
-    Args:
-        source: The habit is the first choice read from it.
-        made: How many listeners there were so far; each has a name of its own.
-    """
-
-    source: Source
-    made: int = 0
-    habit: Sequence[tuple[int, str]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.habit = [(weight, family) for family, weight in self.source.choose(_HABITS).items()]
-
-    def __call__(self, source: Source, agent: CancellationAgent) -> JsonMap:
-        """Choose a command; it may be one that is not legal."""
-        senseless = {
-            *(("go",) if not agent.gate_open else ("maintain",)),
-            *(("wait",) if agent.waiter else ()),
-            *(("listen",) if len(agent.armed) == ARMED else ()),
-        }
-        family = source.weighted([choice for choice in self.habit if choice[1] not in senseless])
-        if family == "listen":
-            self.made += 1
-            return _listen(source, agent, self.made)
-        if family == "burst":
-            items = [source.weighted(_BURST) for _ in range(1 + source.below(2))]
-            return inbox.burst(_deliver(source, agent), *(_FAMILIES[item](source, agent) for item in items))
-        return _FAMILIES[family](source, agent)
 
 
 def _deliver(source: Source, agent: CancellationAgent) -> JsonMap:
-    taken = {str(message["id"]) for held in agent.lists.values() for message in held}
-    free = [identity for identity in IDS if identity not in taken]
-    identity = source.choose(free if free and source.below(8) else IDS)
-    op = source.weighted([(6, "followup"), (6, "steer"), (4, "inject"), (2, "quiet")])
-    return inbox.send(identity, "next-turn", wakeup=False) if op == "quiet" else inbox.preset(op, identity)
+    return callback_choice.deliver(source, agent, [(6, "followup"), (6, "steer"), (4, "inject"), (2, "quiet")])
 
 
 def _cancel(source: Source, agent: CancellationAgent) -> JsonMap:
-    disposed = inbox.CAUSES[3] if agent.cause is None or agent.disposed else inbox.CAUSES[1]
-    cause = source.weighted([(3, inbox.CAUSES[0]), (2, inbox.CAUSES[1]), (2, inbox.CAUSES[2]), (2, disposed)])
-    return inbox.cancel(cause, keep=source.choose((None, True)))
-
-
-def _remove(source: Source, agent: CancellationAgent) -> JsonMap:
-    pending = [str(message["id"]) for held in agent.lists.values() for message in held]
-    return inbox.remove(source.choose(pending if pending and source.below(8) else IDS))
+    causes = [(3, inbox.CAUSES[0]), (2, inbox.CAUSES[1]), (2, inbox.CAUSES[2])]
+    return callback_choice.cancel(source, agent, causes)
 
 
 def _go(source: Source, agent: CancellationAgent) -> JsonMap:
@@ -116,7 +71,7 @@ _FAMILIES: Final[Mapping[str, Callable[[Source, CancellationAgent], JsonMap]]] =
     "deliver": _deliver,
     "cancel": _cancel,
     "go": lambda source, agent: _go(source, agent) if agent.gate_open else inbox.inspect(),
-    "remove": _remove,
+    "remove": callback_choice.remove,
     "maintain": lambda *_: maintain(),
     "wait": lambda *_: when_idle(),
 }
@@ -130,3 +85,25 @@ def scripted(source: Source, agent: CancellationAgent) -> JsonMap:
         agent: As it is.
     """
     return _FAMILIES[source.weighted(_SCRIPT)](source, agent)
+
+
+CHOICES: Final = Choices(
+    habits=_HABITS,
+    families=_FAMILIES,
+    burst=_BURST,
+    senseless=lambda agent: ("maintain",) if agent.gate_open else ("go",),
+    listen=_listen,
+)
+"""What the cancellation contract chooses from."""
+
+
+def standing(source: Source) -> Standing[CancellationAgent]:
+    """Begin an example.
+
+    Args:
+        source: Its habit is the first choice read from it.
+
+    Returns:
+        What chooses its commands.
+    """
+    return Standing(source, CHOICES)

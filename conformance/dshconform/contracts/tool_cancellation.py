@@ -13,7 +13,7 @@ from dshconform.contracts.callback_model import CallbackContract, CallbackModel
 from dshconform.contracts.inbox_commands import inspect
 from dshconform.contracts.tool_cancellation_agent import ToolCancellationAgent
 from dshconform.contracts.tool_cancellation_calls import ToolCancellationCalls
-from dshconform.contracts.tool_cancellation_choice import Standing
+from dshconform.contracts.tool_cancellation_choice import standing
 from dshconform.contracts.tool_cancellation_commands import LISTENERS, REGISTER, simpler
 from dshconform.contracts.tool_cancellation_grid import CELLS, cell_of, tours
 from dshconform.contracts.tool_cancellation_prologues import PROLOGUES
@@ -22,7 +22,7 @@ from dshconform.trace.rows import COMPARED
 
 _ALPHABET: Final[Alphabet[ToolCancellationAgent]] = Alphabet(
     PROLOGUES,
-    Standing,
+    standing,
     inspect(),
     simpler,
     LISTENERS.tidied,

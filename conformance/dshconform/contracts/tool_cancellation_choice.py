@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dshconform.contracts import cancellation_choice
+from dshconform.contracts import callback_choice
 from dshconform.contracts.cancellation_agent import CancellationAgent
+from dshconform.contracts.cancellation_choice import CHOICES, scripted
 from dshconform.contracts.scheduling_commands import asks, returns, throws
 from dshconform.contracts.source import Source
 from dshconform.contracts.tool_cancellation_agent import ToolCancellationAgent
@@ -20,7 +21,7 @@ _PLACES: Final[Sequence[str]] = (
 
 
 @dataclass(slots=True)
-class Standing(cancellation_choice.Standing):
+class Standing(callback_choice.Standing[CancellationAgent]):
     """What an example keeps from its beginning to its end; called, it chooses a command.
 
     Args:
@@ -41,7 +42,7 @@ class Standing(cancellation_choice.Standing):
         if act == "listen" and len(agent.armed) < ARMED:
             self.made += 1
             place = source.choose(_PLACES)
-            script = [cancellation_choice.scripted(source, agent) for _ in range(1 + source.below(2))]
+            script = [scripted(source, agent) for _ in range(1 + source.below(2))]
             ending = source.choose((None, *ENDINGS.get(place, ())))
             return LISTENERS.listen(f"{place} {self.made}", place, *script, ending=ending)
         if act == "calls" and agent.phase == "calling":
@@ -50,8 +51,20 @@ class Standing(cancellation_choice.Standing):
         if act == "calls" and agent.phase == "streaming" and not agent.asking and agent.finish is None:
             calls = [f"{self._identity()}:{source.choose(TOOLS)}" for _ in range(1 + source.below(3))]
             return asks(*calls, begin=2)
-        return cancellation_choice.Standing.__call__(self, source, agent)
+        return callback_choice.Standing.__call__(self, source, agent)
 
     def _identity(self) -> str:
         self.called += 1
         return f"k{self.called}"
+
+
+def standing(source: Source) -> Standing:
+    """Begin an example.
+
+    Args:
+        source: Its habit is the first choice read from it.
+
+    Returns:
+        What chooses its commands.
+    """
+    return Standing(source, CHOICES)

@@ -26,7 +26,7 @@ from dshconform.contracts.inbox_commands import (
 )
 from dshconform.contracts.wake_agent import WakeAgent
 from dshconform.contracts.wake_calls import WAKE_VARIANTS, WakeCalls
-from dshconform.contracts.wake_choice import Standing
+from dshconform.contracts.wake_choice import standing
 from dshconform.contracts.wake_grid import CELLS, cell_of, tours
 from dshconform.contracts.wake_prologues import PROLOGUES
 from dshconform.contracts.wake_scripts import FINISH_JOB, maintain, simpler, tidied
@@ -34,7 +34,7 @@ from dshconform.protocol.json_value import JsonMap
 
 _ALPHABET: Final[Alphabet[WakeAgent]] = Alphabet(
     PROLOGUES,
-    Standing,
+    standing,
     inspect(),
     simpler,
     tidied,
