@@ -110,9 +110,12 @@ def perform(
         parts = [_work(target, pieces, tickets, progress)]
     else:
         with ProcessPoolExecutor(jobs, mp_context=_PROCESSES, initializer=_share, initargs=(tickets,)) as pool:
-            with _interrupts_held_back():
-                working = [pool.submit(_work_shared, target, pieces) for _ in range(jobs)]
-            done.interrupted = _await(working, tickets, progress, within=within)
+            working: list[Future[Done[R]]] = []
+
+            def begin() -> None:
+                working.extend(pool.submit(_work_shared, target, pieces) for _ in range(jobs))
+
+            done.interrupted = _await(working, begin, tickets, progress, within=within)
             parts = [one.result() for one in working]
     found = {number: result for part in parts for number, result in part.results.items()}
     done.results = {number: found[number] for number in sorted(found) if number <= tickets.last}
@@ -121,9 +124,18 @@ def perform(
     return done
 
 
-def _await(working: list[Future[Done[R]]], tickets: _Tickets, progress: Callable[[int], None], *, within: bool) -> bool:
-    """Wait for the processes; true when the user did not want to: they were interrupted too, and come to their end."""
+def _await(
+    working: list[Future[Done[R]]],
+    begin: Callable[[], None],
+    tickets: _Tickets,
+    progress: Callable[[int], None],
+    *,
+    within: bool,
+) -> bool:
+    """Begin the work and wait; true when the user did not want to: whoever works was interrupted too, and has ended."""
     try:
+        with _interrupts_held_back():  # one that came meanwhile arrives behind this, where it is passed on
+            begin()
         while wait(working, timeout=_POLL).not_done:
             progress(tickets.told.value if within else tickets.taken)
     except KeyboardInterrupt:

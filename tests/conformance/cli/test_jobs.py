@@ -95,3 +95,15 @@ def test_an_interrupt_before_the_work_of_a_process_ends_it_at_once(tmp_path: Pat
     signal.raise_signal(signal.SIGINT)
     done = greet_in_the_pool(tmp_path)
     assert (len(done.results), done.interrupted) == (0, True)
+
+
+def test_an_interrupt_while_processes_are_begun_is_passed_on() -> None:
+    """It arrives when they can be interrupted in their turn, and not in the middle of it."""
+    begun: list[str] = []
+
+    def begin() -> None:
+        signal.raise_signal(signal.SIGINT)
+        begun.append("all")
+
+    assert of_jobs._await([], begin, of_jobs._Tickets(0), lambda _: None, within=False)
+    assert begun == ["all"]
