@@ -14,6 +14,7 @@ from dshconform.links.link import Link
 from dshconform.protocol.json_value import JsonMap
 from dshconform.running.check import Failure, Outcome, RunContext
 from dshconform.running.ledger import Ledger
+from dshconform.running.step import Step
 
 
 def run(check: MachineCheck, link: Link, *, examples: int = 0, seed: int = 1) -> Outcome:
@@ -28,6 +29,20 @@ def run(check: MachineCheck, link: Link, *, examples: int = 0, seed: int = 1) ->
 def played(model: Model, link: Link, commands: Sequence[JsonMap]) -> Example:
     """Commands performed by an implementation and judged by a model."""
     return replay_commands(model, commands, link, Ledger())
+
+
+def apply_all(model: Model, commands: Sequence[JsonMap]) -> list[Step]:
+    """Advance a model by commands, each of which makes sense; the steps of the last one."""
+    steps: list[Step] = []
+    for command in commands:
+        assert model.legal(command), command
+        steps = model.apply(command)
+    return steps
+
+
+def titles(step: Step) -> list[str]:
+    """What a step expects, in short."""
+    return [row.title for row in step.expect.rows or ()]
 
 
 def assert_prologues_visit_the_grid(model_type: type[Model]) -> None:

@@ -20,7 +20,7 @@ from dshconform.running.step import Step
 from dshconform.scenarios.macros import message
 from dshconform.spec import Level, load_specification
 from tests.conformance.contracts.fake_agent import FakeAdapter
-from tests.conformance.machines import assert_choices_stay_in_the_grid, assert_prologues_visit_the_grid
+from tests.conformance.machines import apply_all, assert_choices_stay_in_the_grid, assert_prologues_visit_the_grid
 
 
 def played(*commands: JsonMap, wrong: str = "", switches: frozenset[str] = frozenset()) -> Example:
@@ -32,11 +32,7 @@ def played(*commands: JsonMap, wrong: str = "", switches: frozenset[str] = froze
 def applied(*commands: JsonMap) -> tuple[InboxModel, Step]:
     """A model behind some commands, and the last one's step."""
     model = InboxModel()
-    steps: list[Step] = []
-    for command in commands:
-        assert model.legal(command)
-        steps = model.apply(command)
-    return model, steps[0]
+    return model, apply_all(model, commands)[0]
 
 
 def test_every_cited_clause_is_reached_whatever_the_seed() -> None:

@@ -18,6 +18,7 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
 from tests.conformance.machines import (
+    apply_all,
     assert_choices_stay_in_the_grid,
     assert_finds,
     assert_prologues_reach_every_clause,
@@ -37,11 +38,7 @@ INSIDE = write.of_call("f")
 def applied(*commands: JsonMap) -> tuple[InitiatorModel, Step]:
     """A model behind some commands, and the last one's step."""
     model = InitiatorModel()
-    steps: list[Step] = []
-    for command in commands:
-        assert model.legal(command), command
-        steps = model.apply(command)
-    return model, steps[0]
+    return model, apply_all(model, commands)[0]
 
 
 def read(step: Step) -> list[tuple[Json, Json]]:

@@ -3,7 +3,6 @@
 from typing import Final
 
 import pytest
-from typeguard import suppress_type_checks
 
 from dshconform.contracts.inbox_commands import read_command
 from dshconform.contracts.machine import MachineCheck
@@ -33,8 +32,8 @@ from dshconform.spec import Level, load_specification
 from tests.conformance.machines import (
     assert_choices_stay_in_the_grid,
     assert_finds,
+    assert_prologues_reach_every_clause,
     assert_prologues_visit_the_grid,
-    played,
     run,
 )
 
@@ -73,17 +72,7 @@ def titles(*commands: JsonMap) -> list[str]:
 
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
-    held: set[str] = set()
-    cited: set[str] = set()
-    with suppress_type_checks():
-        for prologue in PipelineModel().prologues():
-            example = played(PipelineModel(), link, prologue)
-            assert example.difference is None
-            assert len(example.performed) == len(prologue), "a command of a prologue makes no sense"
-            held |= set(example.world.matching.held)
-            cited |= {clause for exchange in example.world.record for clause in exchange.step.expect.cited()}
-    assert cited == set(PipelineModel.clauses)
-    assert cited <= held
+    assert_prologues_reach_every_clause(PipelineModel, link)
 
 
 def test_the_grid_is_reached_by_construction() -> None:

@@ -23,7 +23,7 @@ from dshconform.links.link import Link
 from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
-from tests.conformance.machines import assert_finds, assert_prologues_reach_every_clause, run
+from tests.conformance.machines import apply_all, assert_finds, assert_prologues_reach_every_clause, run, titles
 
 CHECK = MachineCheck(PromptModel, commands=4)
 OPEN: Final = write.open_world()
@@ -41,16 +41,7 @@ FAULTS: Final = [
 def applied(*commands: JsonMap) -> tuple[PromptModel, Step]:
     """A model behind some commands, the first of which opens its world, and the last one's step."""
     model = PromptModel()
-    steps: list[Step] = []
-    for command in (OPEN, *commands):
-        assert model.legal(command), command
-        steps = model.apply(command)
-    return model, steps[0]
-
-
-def titles(step: Step) -> list[str]:
-    """What a step expects, in short."""
-    return [row.title for row in step.expect.rows or ()]
+    return model, apply_all(model, (OPEN, *commands))[0]
 
 
 # ---------------------------------------------------------------------- the model and the reference

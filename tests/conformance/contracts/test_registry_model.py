@@ -19,6 +19,7 @@ from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
 from tests.conformance.machines import (
+    apply_all,
     assert_choices_stay_in_the_grid,
     assert_finds,
     assert_prologues_reach_every_clause,
@@ -33,11 +34,7 @@ FAULTS = tuple(fault for fault in ALL_FAULTS if fault.clause in RegistryModel.cl
 def applied(*commands: JsonMap) -> tuple[RegistryModel, Step]:
     """A model behind some commands, and the last one's step."""
     model = RegistryModel()
-    steps: list[Step] = []
-    for command in commands:
-        assert model.legal(command), command
-        steps = model.apply(command)
-    return model, steps[0]
+    return model, apply_all(model, commands)[0]
 
 
 def rows(step: Step) -> list[str]:

@@ -38,7 +38,7 @@ from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
 from dshconform.trace.rows import ExpectedRow
-from tests.conformance.machines import played, run
+from tests.conformance.machines import apply_all, assert_prologues_reach_every_clause, run
 
 CHECK = MachineCheck(RollbackModel, commands=4)
 
@@ -46,11 +46,7 @@ CHECK = MachineCheck(RollbackModel, commands=4)
 def applied(*commands: JsonMap, switches: frozenset[str] = frozenset()) -> tuple[RollbackModel, Step]:
     """A model behind some commands, and the last one's step."""
     model = RollbackModel(switches)
-    steps: list[Step] = []
-    for one in commands:
-        assert model.legal(one), one
-        steps = model.apply(one)
-    return model, steps[0]
+    return model, apply_all(model, commands)[0]
 
 
 def lives(rows: tuple[ExpectedRow, ...] | None) -> list[str]:
@@ -90,17 +86,7 @@ def test_the_grid_has_every_step_by_every_cause() -> None:
 
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
-    held: set[str] = set()
-    cited: set[str] = set()
-    with suppress_type_checks():
-        for prologue in RollbackModel().prologues():
-            example = played(RollbackModel(), link, prologue)
-            assert example.difference is None
-            assert len(example.performed) == len(prologue), "a command of a prologue makes no sense"
-            held |= set(example.world.matching.held)
-            cited |= {clause for exchange in example.world.record for clause in exchange.step.expect.cited()}
-    assert cited == set(RollbackModel.clauses)
-    assert cited <= held
+    assert_prologues_reach_every_clause(RollbackModel, link)
 
 
 def test_the_cited_clauses_exist() -> None:

@@ -31,11 +31,13 @@ from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
 from tests.conformance.machines import (
+    apply_all,
     assert_choices_stay_in_the_grid,
     assert_finds,
     assert_prologues_reach_every_clause,
     assert_prologues_visit_the_grid,
     run,
+    titles,
 )
 
 CHECK = MachineCheck(SchedulingModel, commands=4)
@@ -44,20 +46,12 @@ CHECK = MachineCheck(SchedulingModel, commands=4)
 def applied(*commands: JsonMap) -> tuple[SchedulingModel, Step]:
     """A model behind some commands, and the last one's step."""
     model = SchedulingModel()
-    steps: list[Step] = []
-    for command in commands:
-        assert model.legal(command), command
-        steps = model.apply(command)
-    return model, steps[0]
+    return model, apply_all(model, commands)[0]
 
 
 def calling(cap: int | None, *calls: str) -> tuple[JsonMap, ...]:
     """The commands that lead to the calls of one answer."""
     return write.world(cap), followup("a"), write.asks(*calls)
-
-
-def titles(step: Step) -> list[str]:
-    return [row.title for row in step.expect.rows or ()]
 
 
 # ---------------------------------------------------------------------- the model and the reference

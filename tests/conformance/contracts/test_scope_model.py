@@ -20,6 +20,7 @@ from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
 from tests.conformance.machines import (
+    apply_all,
     assert_choices_stay_in_the_grid,
     assert_finds,
     assert_prologues_reach_every_clause,
@@ -34,11 +35,7 @@ FAULTS = tuple(fault for fault in ALL_FAULTS if fault.clause in ScopeModel.claus
 def applied(*commands: JsonMap) -> tuple[ScopeModel, list[Step]]:
     """A model behind some commands, and the last one's steps."""
     model = ScopeModel()
-    steps: list[Step] = []
-    for command in commands:
-        assert model.legal(command), command
-        steps = model.apply(command)
-    return model, steps
+    return model, apply_all(model, commands)
 
 
 def rows(steps: list[Step]) -> list[str]:

@@ -25,10 +25,11 @@ from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
 from tests.conformance.machines import (
+    apply_all,
     assert_choices_stay_in_the_grid,
     assert_finds,
+    assert_prologues_reach_every_clause,
     assert_prologues_visit_the_grid,
-    played,
     run,
 )
 
@@ -43,11 +44,7 @@ FAULTS = tuple(
 def applied(*commands: JsonMap) -> tuple[SessionModel, Step]:
     """A model behind some commands, and the last one's step."""
     model = SessionModel()
-    steps: list[Step] = []
-    for command in commands:
-        assert model.legal(command), command
-        steps = model.apply(command)
-    return model, steps[0]
+    return model, apply_all(model, commands)[0]
 
 
 def rows(step: Step) -> list[str]:
@@ -71,17 +68,7 @@ def observer(name: str, event: str, doing: str, **names: str) -> JsonMap:
 
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
-    held: set[str] = set()
-    cited: set[str] = set()
-    with suppress_type_checks():
-        for prologue in SessionModel().prologues():
-            example = played(SessionModel(), link, prologue)
-            assert example.difference is None
-            assert len(example.performed) == len(prologue), "a command of a prologue makes no sense"
-            held |= set(example.world.matching.held)
-            cited |= {clause for exchange in example.world.record for clause in exchange.step.expect.cited()}
-    assert cited == set(SessionModel.clauses)
-    assert cited <= held
+    assert_prologues_reach_every_clause(SessionModel, link)
 
 
 def test_the_grid_is_reached_by_construction() -> None:

@@ -15,11 +15,13 @@ from dshconform.protocol.json_value import JsonMap
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
 from tests.conformance.machines import (
+    apply_all,
     assert_choices_stay_in_the_grid,
     assert_finds,
     assert_prologues_reach_every_clause,
     assert_prologues_visit_the_grid,
     run,
+    titles,
 )
 
 CHECK = MachineCheck(ToolCancellationModel, commands=6)
@@ -44,16 +46,7 @@ FAULTS: Final = [
 def applied(*commands: JsonMap) -> tuple[ToolCancellationModel, Step]:
     """A model behind some commands, and the last one's step."""
     model = ToolCancellationModel()
-    steps: list[Step] = []
-    for command in commands:
-        assert model.legal(command), command
-        steps = model.apply(command)
-    return model, steps[0]
-
-
-def titles(step: Step) -> list[str]:
-    """What a step expects, in short."""
-    return [row.title for row in step.expect.rows or ()]
+    return model, apply_all(model, commands)[0]
 
 
 def listener(place: str, *commands: JsonMap, ending: JsonMap | None = None) -> JsonMap:

@@ -20,10 +20,11 @@ from dshconform.running.step import Step
 from dshconform.scenarios.macros import message
 from dshconform.spec import Level, load_specification
 from tests.conformance.machines import (
+    apply_all,
     assert_choices_stay_in_the_grid,
     assert_finds,
+    assert_prologues_reach_every_clause,
     assert_prologues_visit_the_grid,
-    played,
     run,
 )
 
@@ -35,11 +36,7 @@ TWO_WHOLE_STEPS = {"ceiling-is-forgotten"}
 def applied(*commands: JsonMap) -> tuple[TurnModel, Step]:
     """A model behind some commands, and the last one's step."""
     model = TurnModel()
-    steps: list[Step] = []
-    for command in commands:
-        assert model.legal(command), command
-        steps = model.apply(command)
-    return model, steps[0]
+    return model, apply_all(model, commands)[0]
 
 
 # ---------------------------------------------------------------------- the model and the reference
@@ -47,17 +44,7 @@ def applied(*commands: JsonMap) -> tuple[TurnModel, Step]:
 
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
-    held: set[str] = set()
-    cited: set[str] = set()
-    with suppress_type_checks():
-        for prologue in TurnModel().prologues():
-            example = played(TurnModel(), link, prologue)
-            assert example.difference is None
-            assert len(example.performed) == len(prologue), "a command of a prologue makes no sense"
-            held |= set(example.world.matching.held)
-            cited |= {clause for exchange in example.world.record for clause in exchange.step.expect.cited()}
-    assert cited == set(TurnModel.clauses)
-    assert cited <= held
+    assert_prologues_reach_every_clause(TurnModel, link)
 
 
 def test_the_grid_is_reached_by_construction() -> None:

@@ -35,7 +35,7 @@ from dshconform.protocol.json_value import JsonMap
 from dshconform.running.ledger import Ledger
 from dshconform.running.step import Step
 from dshconform.spec import Level, load_specification
-from tests.conformance.machines import assert_finds, assert_prologues_reach_every_clause, played, run
+from tests.conformance.machines import apply_all, assert_finds, assert_prologues_reach_every_clause, played, run, titles
 
 CHECK = MachineCheck(WakeModel, commands=4)
 GROUPS = ("WAKE-", "MAINT-", "IDLE-", "CANCEL-REENTRY-")
@@ -52,16 +52,7 @@ FAULTS: Final = [
 def applied(*commands: JsonMap) -> tuple[WakeModel, Step]:
     """A model behind some commands, and the last one's step."""
     model = WakeModel()
-    steps: list[Step] = []
-    for command in commands:
-        assert model.legal(command), command
-        steps = model.apply(command)
-    return model, steps[0]
-
-
-def titles(step: Step) -> list[str]:
-    """What a step expects, in short."""
-    return [row.title for row in step.expect.rows or ()]
+    return model, apply_all(model, commands)[0]
 
 
 # ---------------------------------------------------------------------- the model and the reference
