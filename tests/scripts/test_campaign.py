@@ -59,8 +59,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign, "all_checks", lambda: (check,))
 
 
-def chunk_of(link: Link, work: Path, seed: int = 7) -> campaign.Chunk:
-    plan = campaign.Campaign("r1", "fake", "inbox", [seed], 3, (), work)
+def chunk_of(link: Link, work: Path, seed: int = 7, examples: int = 3) -> campaign.Chunk:
+    plan = campaign.Campaign("r1", "fake", "inbox", [seed], examples, (), work)
     with suppress_type_checks():  # hundreds of commands
         chunk, ends = plan.perform(0, link)
     assert not ends
@@ -84,7 +84,7 @@ def test_the_first_seed_alone_has_the_prologues(tmp_path: Path) -> None:
 
 def test_a_counterexample_is_saved_beside_the_results(tmp_path: Path) -> None:
     """The clauses that are blamed, and a file that exists."""
-    chunk = chunk_of(InProcessLink(FakeAdapter("prompt first")), tmp_path)
+    chunk = chunk_of(InProcessLink(FakeAdapter("prompt first")), tmp_path, examples=40)
     (clauses,) = chunk.failures
     assert "INBOX-CLAIM-01" in clauses
     assert Path(chunk.failures[clauses]).read_text(encoding="utf-8").startswith("contract: inbox")

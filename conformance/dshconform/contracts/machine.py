@@ -329,7 +329,7 @@ def collecting_between_worlds() -> Iterator[Callable[[int], None]]:
     enabled = gc.isenabled()
     gc.disable()
     try:
-        yield lambda done: _collect(2 if done % FULL_COLLECTION == 0 else 0)
+        yield lambda done: _collect(2 if (done + 1) % FULL_COLLECTION == 0 else 0)
     finally:
         if enabled:
             gc.enable()

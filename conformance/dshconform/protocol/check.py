@@ -52,7 +52,8 @@ class _Place:
     kind_name: str = ""
 
     def at(self, step: str | int) -> "_Place":
-        return replace(self, path=f"{self.path}[{step}]" if isinstance(step, int) else f"{self.path}.{step}")
+        path = f"{self.path}[{step}]" if isinstance(step, int) else f"{self.path}.{step}"
+        return _Place(self.op, path, self.in_call, self.kind, self.kind_name)
 
     def bad(self, problem: str) -> BadCommandError:
         return BadCommandError(f"{self.op}: {problem} - at `{self.path}`")

@@ -46,12 +46,14 @@ def expand(value: Json) -> Json:
     Raises:
         MacroError: A shorthand has a wrong argument.
     """
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping):
-        for name, build in VALUES.items():
-            if name in value:
-                return build(value)
+        shorthand = next((name for name in value if name in VALUES), None)
+        if shorthand is not None:
+            return VALUES[shorthand](value)
         return {key: expand(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Sequence):
         return [expand(item) for item in value]
     return value
 
