@@ -1,7 +1,8 @@
 """Show under each clause what stands behind it: an MkDocs hook, named in mkdocs.yml behind the one for clauses.
 
-That is the code which implements the clause, linked into the API catalog, and the checks and faults that hold it. All
-of it is read from the sources while the site is built, so it cannot be out of date.
+That is the code which implements the clause, linked into the API catalog or, where it is private, to its source, and
+the checks and faults that hold it. All of it is read from the sources while the site is built, so it cannot be out of
+date.
 """
 
 import re
@@ -28,8 +29,9 @@ from evidencing.holding import Held  # noqa: E402
 
 SPEC: Final = "spec/"
 CATALOG: Final = "api/dshcore"
+SOURCE: Final = "source/dshcore"
 SEQUENCES: Final = "guide/sequences.md"
-"""The pages of the specification, those that document the reference, and the one that draws scenarios."""
+"""The pages of the specification, those that document the reference, its sources, and the one that draws scenarios."""
 
 _CLAUSE: Final = re.compile(
     r'<h3 class="clause" id="(?P<id>[^"]+)">(?:(?!<h3 ).)*?<div class="clause-parts">.*?</div>', re.DOTALL
@@ -60,7 +62,9 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
     def code(place: Place) -> str | None:
         found = documented(place, anchors)
-        return found and address(f"{CATALOG}/{found[0]}", found[1])
+        if found is None:
+            return address(f"{SOURCE}/{place.file.removesuffix('.py')}.html", place.symbol)
+        return address(f"{CATALOG}/{found[0]}", found[1])
 
     def check(held: Held) -> str | None:
         return address(SEQUENCES, held.name.partition("/")[2]) if held.name in drawn else None

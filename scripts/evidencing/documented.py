@@ -39,15 +39,15 @@ def read_drawn(sequences: Path) -> frozenset[str]:
 
 
 def documented(place: Place, anchors: Mapping[str, frozenset[str]]) -> tuple[str, str] | None:
-    """Find the page that documents a place.
+    """Find where the catalog documents a place.
 
     Args:
         place: A definition of the package, its file from the package's folder.
         anchors: What the catalog has.
 
     Returns:
-        The page, and the anchor of the definition or of the innermost one around it that is public; an empty one if
-        none is. Nothing where the catalog has no such page: the module is private, or newer.
+        The page, and the anchor of the definition or, for a part of one, of that around it; an empty one for a module.
+        Nothing for what is private: only its source is shown.
     """
     module = PurePosixPath(place.file)
     page = (module.with_name("index.md") if module.name == "__init__.py" else module.with_suffix(".md")).as_posix()
@@ -55,5 +55,7 @@ def documented(place: Place, anchors: Mapping[str, frozenset[str]]) -> tuple[str
         return None
     symbol = place.symbol
     while symbol and symbol not in anchors[page]:
-        symbol = symbol.rpartition(".")[0]
+        symbol, _, part = symbol.rpartition(".")
+        if part.startswith("_"):
+            return None
     return page, symbol

@@ -98,7 +98,7 @@ def test_every_clause_that_the_reference_cites_has_a_place() -> None:
 
 
 def test_a_place_is_documented_by_its_innermost_public_name(tmp_path: Path) -> None:
-    """By its own heading, by that of its class, by its module's page; nowhere, where the module has none."""
+    """By its own heading, by that of its class, by its module's page; what is private is shown by its source alone."""
     (tmp_path / "play").mkdir()
     (tmp_path / "play" / "player.md").write_text(
         "# play.player\n\n## Player {: #Player .api .api--class }\n\n### Player.play {: #Player.play .api .api--x }\n"
@@ -106,10 +106,12 @@ def test_a_place_is_documented_by_its_innermost_public_name(tmp_path: Path) -> N
     (tmp_path / "play" / "index.md").write_text("# play\n")
     anchors = read_anchors(tmp_path)
     assert documented(here("Player.play"), anchors) == ("play/player.md", "Player.play")
-    assert documented(here("Player.play.inner"), anchors) == ("play/player.md", "Player.play")
-    assert documented(here("Player._stop"), anchors) == ("play/player.md", "Player")
-    assert documented(here("_hidden"), anchors) == ("play/player.md", "")
+    assert documented(here(""), anchors) == ("play/player.md", "")
     assert documented(here("", "play/__init__.py"), anchors) == ("play/index.md", "")
+    assert documented(here("Player.play.inner"), anchors) == ("play/player.md", "Player.play")
+    assert documented(here("Player.speed"), anchors) == ("play/player.md", "Player")
+    assert documented(here("Player._stop"), anchors) is None
+    assert documented(here("_hidden"), anchors) is None
     assert documented(here("Player", "play/_private.py"), anchors) is None
 
 

@@ -18,6 +18,9 @@ Element.prototype.attachShadow = function (options) { return attach.call(this, {
 MOST_MILLISECONDS = 120_000
 """When waiting is given up."""
 
+CUT_OFF = "net::ERR_ABORTED"
+"""What happens to an icon that is still on its way when the next page is opened: nobody's fault."""
+
 STICKING_OUT = """() => {
   const scrolls = (element) => ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
   const inScroller = (element) => {
@@ -51,7 +54,7 @@ class Visit:
         self.requests: list[str] = []
         self.complaints: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("requestfailed", lambda request: self.complaints.append(f"{request.url}: {request.failure}"))
+        page.on("requestfailed", lambda request: self._failed(request.url, request.failure or "failed"))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on(
             "console",
@@ -69,6 +72,10 @@ class Visit:
     def abroad(self) -> list[str]:
         """What was asked of anything but the local server."""
         return [url for url in self.requests if not url.startswith((self.address, "data:", "blob:"))]
+
+    def _failed(self, url: str, failure: str) -> None:
+        if failure != CUT_OFF:
+            self.complaints.append(f"{url}: {failure}")
 
     async def open(self, path: str) -> None:
         """Open a page and wait until it and all it loads are there."""

@@ -22,6 +22,16 @@ async def test_evidence_is_closed_until_it_is_asked_for(reading: Reading) -> Non
         await visit.page.wait_for_url("**/api/dshcore/agent/inbox.html#Inbox.claim")
 
 
+async def test_private_code_is_shown_by_its_source(reading: Reading) -> None:
+    """The catalog has no place for it."""
+    async with reading() as visit:
+        await visit.open("spec/70-agent-and-loop.html#CANCEL-KEEP-03")
+        evidence = visit.page.locator("#CANCEL-KEEP-03 ~ details").first
+        await evidence.locator("summary").click()
+        await evidence.get_by_text("agent_loop/driver.py Driver._run_steps").click()
+        await visit.page.wait_for_url("**/source/dshcore/agent_loop/driver.html#Driver._run_steps")
+
+
 async def test_open_evidence_fits_a_telephone(reading: Reading, project_site: Path) -> None:
     """Long names and reasons are wrapped, on every sheet."""
     sheets = sorted((project_site / "spec").glob("[1-9]0-*.html"))
