@@ -10,8 +10,9 @@ from dshconform.contracts.inbox_commands import PRESETS, STREAM_ANSWERS, items_o
 from dshconform.contracts.inbox_rows import AGENT, Clauses, return_row
 from dshconform.contracts.model import CommandError
 from dshconform.contracts.scripted_agent import LeftOpen
+from dshconform.contracts.turn_commands import kind_of_gate
 from dshconform.contracts.wake_agent import WakeAgent
-from dshconform.contracts.wake_scripts import JOB_ANSWERS, LISTENERS, read_job
+from dshconform.contracts.wake_scripts import JOB_ANSWERS, JOB_GATE, LISTENERS, read_job
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED
 
@@ -130,7 +131,7 @@ class WakeCalls(Calls):
         if op in STREAM_ANSWERS:
             return agent.gate_open and agent.phase == "streaming"
         if op in JOB_ANSWERS:
-            return agent.gate_open and agent.phase == "maintaining"
+            return agent.gate_open and agent.phase == "maintaining" and kind_of_gate(args) == JOB_GATE
         if op == "agent.whenIdle":
             return not agent.waiter
         if op == "agent.cancel":

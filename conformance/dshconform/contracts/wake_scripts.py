@@ -79,7 +79,9 @@ def when_idle() -> JsonMap:
     return command("agent.whenIdle", task=WAITER)
 
 
-_TASK_GATE: Final[JsonMap] = {"gate": {"kind": "maintenance"}}
+JOB_GATE: Final = "maintenance"
+"""The kind of gate at which a maintenance task waits."""
+_TASK_GATE: Final[JsonMap] = {"gate": {"kind": JOB_GATE}}
 FINISH_JOB: Final[JsonMap] = {"do": "gate.resolve", "args": {**_TASK_GATE, "value": "done"}}
 """The maintenance task ends."""
 FAIL_JOB: Final[JsonMap] = {"do": "gate.reject", "args": {**_TASK_GATE, "error": {"$error": {"message": "broken"}}}}
