@@ -76,6 +76,7 @@ def hold(place: str) -> JsonMap:
 # ---------------------------------------------------------------------- the model and the reference
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(CancellationModel, link)
@@ -113,6 +114,7 @@ def test_every_gate_sees_every_cause_keeping_the_inbox_or_not() -> None:
     assert moments >= {"idle", "claimed", "streaming", "answering", "finished", "maintaining", *write.WAITING}
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them."""
     outcome = run(CHECK, link, seed=7)

@@ -35,6 +35,7 @@ def applied(*commands: JsonMap) -> tuple[InboxModel, Step]:
     return model, apply_all(model, commands)[0]
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed() -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     held: set[str] = set()

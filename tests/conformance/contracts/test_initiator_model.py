@@ -55,6 +55,7 @@ def settled(step: Step) -> list[Json]:
 # ---------------------------------------------------------------------- the model and the reference
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(InitiatorModel, link)
@@ -75,6 +76,7 @@ def test_the_cited_clauses_bind_every_implementation_with_lives() -> None:
     assert {clause.level for clause in clauses} == {Level.MUST}
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them."""
     outcome = run(MachineCheck(InitiatorModel, commands=15), link, examples=60, seed=7)

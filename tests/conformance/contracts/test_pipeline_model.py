@@ -70,6 +70,7 @@ def titles(*commands: JsonMap) -> list[str]:
 # ---------------------------------------------------------------------- the model and the reference
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(PipelineModel, link)
@@ -95,6 +96,7 @@ def test_every_clause_of_the_pipeline_is_cited_that_a_call_by_hand_can_show() ->
     assert shown - set(PipelineModel.clauses) == {"PIPE-CANCEL-10"}
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them; the same seed leads to the same report."""
     outcome = run(CHECK, link, examples=120, seed=7)

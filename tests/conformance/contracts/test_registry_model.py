@@ -51,6 +51,7 @@ def listener(name: str, event: str, doing: str, **names: str) -> JsonMap:
 # ---------------------------------------------------------------------- the model and the reference
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(RegistryModel, link)
@@ -71,6 +72,7 @@ def test_the_cited_clauses_bind_every_implementation_with_lives() -> None:
     assert {clause.level for clause in clauses} == {Level.MUST}
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them."""
     outcome = run(MachineCheck(RegistryModel, commands=15), link, examples=110, seed=7)

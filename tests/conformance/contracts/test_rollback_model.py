@@ -84,6 +84,7 @@ def test_the_grid_has_every_step_by_every_cause() -> None:
         assert {f"disposal / {state} / {who}" for state in states} <= set(RollbackModel.cells)
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(RollbackModel, link)
@@ -101,6 +102,7 @@ def test_the_cited_clauses_exist() -> None:
     assert set(RollbackModel.variants.values()) <= set(RollbackModel.clauses)
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them."""
     outcome = run(CHECK, link, examples=len(RollbackModel.cells) + 60, seed=7)

@@ -57,6 +57,7 @@ def calling(cap: int | None, *calls: str) -> tuple[JsonMap, ...]:
 # ---------------------------------------------------------------------- the model and the reference
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(SchedulingModel, link)
@@ -78,6 +79,7 @@ def test_the_cited_clauses_are_those_of_the_loop_and_of_tools() -> None:
     assert set(SchedulingModel.variants.values()) <= set(SchedulingModel.clauses)
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them; the same seed leads to the same report."""
     outcome = run(CHECK, link, examples=80, seed=7)

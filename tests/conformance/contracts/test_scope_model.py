@@ -57,6 +57,7 @@ def heard_by(*names: str) -> list[str]:
 # ---------------------------------------------------------------------- the model and the reference
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(ScopeModel, link)
@@ -80,6 +81,7 @@ def test_the_cited_clauses_bind_whoever_declares_the_profile() -> None:
     assert of_scopes <= set(ScopeModel.clauses)
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them."""
     outcome = run(MachineCheck(ScopeModel, commands=10), link, examples=130, seed=7)

@@ -66,6 +66,7 @@ def observer(name: str, event: str, doing: str, **names: str) -> JsonMap:
 # ---------------------------------------------------------------------- the model and the reference
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(SessionModel, link)
@@ -86,6 +87,7 @@ def test_the_cited_clauses_bind_every_implementation_with_sessions() -> None:
     assert {clause.level for clause in clauses} == {Level.MUST}
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them."""
     outcome = run(MachineCheck(SessionModel, commands=15), link, examples=80, seed=7)

@@ -54,6 +54,7 @@ def listener(place: str, *commands: JsonMap, ending: JsonMap | None = None) -> J
     return LISTENERS.listen(place, place, *commands, ending=ending)
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(ToolCancellationModel, link)
@@ -90,6 +91,7 @@ def test_every_place_sees_every_cause_keeping_the_inbox_or_not() -> None:
             assert causes <= acts[place, window]
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them."""
     outcome = run(CHECK, link, seed=7)

@@ -42,6 +42,7 @@ def applied(*commands: JsonMap) -> tuple[TurnModel, Step]:
 # ---------------------------------------------------------------------- the model and the reference
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(TurnModel, link)
@@ -63,6 +64,7 @@ def test_the_cited_clauses_are_core_clauses() -> None:
     assert set(TurnModel.variants.values()) <= set(TurnModel.clauses)
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them."""
     outcome = run(CHECK, link, examples=80, seed=7)

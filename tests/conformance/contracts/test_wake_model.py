@@ -58,6 +58,7 @@ def applied(*commands: JsonMap) -> tuple[WakeModel, Step]:
 # ---------------------------------------------------------------------- the model and the reference
 
 
+@pytest.mark.long
 def test_every_cited_clause_is_reached_whatever_the_seed(link: Link) -> None:
     """The prologues alone evaluate each clause that the model cites, and the model lists what it cites."""
     assert_prologues_reach_every_clause(WakeModel, link)
@@ -87,6 +88,7 @@ def test_the_prologues_visit_every_cell_of_the_grid_and_no_other() -> None:
     assert set(visited) == set(WakeModel.cells)
 
 
+@pytest.mark.long
 def test_the_reference_itself_has_no_fault(link: Link) -> None:
     """Prologues and random examples behind them."""
     outcome = run(CHECK, link, examples=160, seed=7)
