@@ -122,6 +122,18 @@ def public(owner: griffe.Object) -> Iterator[Named]:
         yield member
 
 
+def inherited(named: griffe.Class) -> Iterator[Named]:
+    """What a class has of its bases and does not define itself, the nearest base first.
+
+    Args:
+        named: The class.
+    """
+    seen = set(named.members)
+    for base in named.mro():
+        yield from (one for one in public(base) if one.name not in seen)
+        seen |= set(base.members)
+
+
 def is_public(found: griffe.Object) -> bool:
     """Whether something has a heading on a page, or is a page.
 

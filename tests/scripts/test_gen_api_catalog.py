@@ -517,6 +517,37 @@ def test_a_page_has_what_a_method_need_not_repeat(tmp_path: Path) -> None:
     assert "| `pieces` | `str` | Their names. |" in pianist[2]
 
 
+def test_a_page_says_what_a_class_has_of_its_bases(tmp_path: Path) -> None:
+    """The methods that it does not define itself, and the types of the attributes that it describes."""
+    bases = '''
+
+    class Instrument:
+        """Makes sounds."""
+
+        pitch: float
+
+        def tune(self) -> None:
+            """Tune it."""
+
+        def sound(self) -> None:
+            """Make a sound."""
+
+
+    class Piano(Instrument):
+        """Makes sounds with strings.
+
+        Attributes:
+            pitch: The frequency of its a.
+        """
+
+        def sound(self) -> None:
+            """Strike a string."""
+    '''
+    text = pages(catalog_of(tmp_path, besides(bases)))["play/index.md"].partition("## Piano ")[2]
+    assert "| `pitch` | `float` | The frequency of its a. |" in text
+    assert "**Inherited** [`Instrument.tune`](index.md#Instrument.tune)\n" in text
+
+
 def test_pages_that_differ_are_stale(tmp_path: Path) -> None:
     """A page that is missing, changed, or about what is no more."""
     written = {"a.md": "A", "b.md": "B", "c.md": "C"}
