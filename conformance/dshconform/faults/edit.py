@@ -77,7 +77,18 @@ def _changed(function: FunctionType, changes: Sequence[tuple[str, str]]) -> Code
         if text.count(old) != 1:
             raise LineGone(f"{function.__qualname__} has {old!r} {text.count(old)} times: the fault must follow it")
         text = text.replace(old, new)
+    text = _enclosed(text, function)
     made: dict[str, object] = {}
     code = compile(text, f"<{function.__qualname__} with a fault>", "exec")
     exec(code, function.__globals__, made)  # noqa: S102 - the reference's own text, changed by the suite
     return _function(made[function.__name__]).__code__
+
+
+def _enclosed(text: str, function: FunctionType) -> str:
+    """Have what a function closes over around its text: `super()` is the class that it stands in."""
+    names = function.__code__.co_freevars
+    if not names:
+        return text
+    name = function.__name__
+    around = f"def enclosing():\n    {' = '.join(names)} = None\n{textwrap.indent(text, '    ')}    return {name}\n"
+    return f"{around}{name} = enclosing()\n"

@@ -47,3 +47,20 @@ def test_a_fault_whose_line_is_gone_says_so() -> None:
     """The reference has changed, and the fault must follow it; a line that stands twice is none."""
     with pytest.raises(LineGone, match="has 'not there' 0 times"), edit(Ledger, "stops", ("not there", ""))():
         pass
+
+
+class _Base:
+    def says(self) -> str:
+        return "base"
+
+
+class _Derived(_Base):
+    def says(self) -> str:
+        return f"{super().says()}, derived"
+
+
+def test_a_function_that_calls_its_base_can_be_changed() -> None:
+    """What it closes over is the same with the fault, and without it again."""
+    with edit(_Derived, "says", ("derived", "changed"))():
+        assert _Derived().says() == "base, changed"
+    assert _Derived().says() == "base, derived"
