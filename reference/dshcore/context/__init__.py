@@ -20,7 +20,8 @@ from dshcore.context.errors import (
     ServiceTaken,
     require_loop,
 )
-from dshcore.context.fiber import FIBER_STATUS, Fiber, State, StatusChange
+from dshcore.context.fiber import FIBER_STATUS, Fiber, StatusChange
+from dshcore.context.journey import State
 from dshcore.context.listeners import DISPATCH, Dispatch, Mode
 from dshcore.context.services import ServiceKey
 

@@ -4,6 +4,7 @@ A service is found by its key in a *realm*: below a context that isolates a key,
 realm of its own. A key is either a service or an accessor, from its first declaration on.
 """
 
+import asyncio
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -65,6 +66,19 @@ class Dependent(Protocol):
         """Look again at what is available."""
         ...
 
+    @property
+    def in_transition(self) -> bool:
+        """Whether it is being loaded or unloaded."""
+        ...
+
+    async def wind_down(self) -> asyncio.CancelledError | None:
+        """Wait until it no longer is, however that goes.
+
+        Returns:
+            A cancellation of who waits: it is handed on to what is waited for, and to be raised in the end.
+        """
+        ...
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Provision:
@@ -81,15 +95,12 @@ class Provision:
     provider: Provider
 
 
-D = TypeVar("D", bound=Dependent)
-
-
-class Services(Generic[D]):
+class Services:
     """What is declared and provided in one application, and by whom it is required."""
 
     def __init__(self) -> None:
         self._provisions: dict[Place, Provision] = {}
-        self._dependents: dict[Place, dict[D, None]] = {}
+        self._dependents: dict[Place, dict[Dependent, None]] = {}
         self._services: set[ServiceKey[Any]] = set()
         self._accessors: dict[ServiceKey[Any], Callable[[Any], Any]] = {}
 
@@ -173,12 +184,12 @@ class Services(Generic[D]):
 
     # --- dependents --------------------------------------------------------------------------------------------------
 
-    def enlist(self, dependent: D, places: Iterable[Place]) -> None:
+    def enlist(self, dependent: Dependent, places: Iterable[Place]) -> None:
         """Have a dependent look again whenever something changes in one of these places."""
         for place in places:
             self._dependents.setdefault(place, {})[dependent] = None
 
-    def dismiss(self, dependent: D, places: Iterable[Place]) -> None:
+    def dismiss(self, dependent: Dependent, places: Iterable[Place]) -> None:
         """Have it look no more.
 
         Args:
@@ -195,7 +206,7 @@ class Services(Generic[D]):
         """Tell whether anybody looks at this place."""
         return place in self._dependents
 
-    def changed(self, place: Place) -> tuple[D, ...]:
+    def changed(self, place: Place) -> tuple[Dependent, ...]:
         """Have all dependents of a place look again, and answer them."""
         dependents = tuple(self._dependents.get(place, ()))
         for dependent in dependents:
