@@ -7,7 +7,8 @@ from dshconform.contracts import rollback_rows as rows
 from dshconform.contracts.inbox_commands import items_of, read_command
 from dshconform.contracts.inbox_rows import Clauses, by
 from dshconform.contracts.model import CommandError
-from dshconform.contracts.rollback_commands import LOOP, OWNER, STUB, message_id, owner_in, script_of, text_in
+from dshconform.contracts.rollback_commands import LOOP, OWNER, STUB
+from dshconform.contracts.rollback_reading import message_id, owner_in, script_of, text_in
 from dshconform.contracts.rollback_state import Closing, Life, Listener, State, Undecided
 from dshconform.contracts.rollback_teardowns import Ending
 from dshconform.contracts.rollback_transactions import Transactions

@@ -6,18 +6,8 @@ from typing import Final
 from dshconform.contracts import rollback_rows as rows
 from dshconform.contracts.inbox_rows import Clauses, by
 from dshconform.contracts.model import CommandError
-from dshconform.contracts.rollback_commands import (
-    ANNOUNCEMENTS,
-    LOOP,
-    OWNER,
-    WAIT,
-    error_name,
-    id_of,
-    owner_in,
-    script_of,
-    stored_in,
-    text_in,
-)
+from dshconform.contracts.rollback_commands import ANNOUNCEMENTS, LOOP, OWNER, WAIT, id_of
+from dshconform.contracts.rollback_reading import error_name, owner_in, script_of, stored_in, text_in
 from dshconform.contracts.rollback_state import OUTLIVES_ITS_COMMIT, OUTLIVES_ITS_OWNER, Cause, Life, State, Undecided
 from dshconform.contracts.rollback_teardowns import ENDING
 from dshconform.contracts.rollback_turns import Turns

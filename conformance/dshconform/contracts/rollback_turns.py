@@ -5,7 +5,7 @@ from typing import Final
 
 from dshconform.contracts import rollback_rows as rows
 from dshconform.contracts.inbox_rows import Clauses, by
-from dshconform.contracts.rollback_commands import script_of
+from dshconform.contracts.rollback_reading import script_of
 from dshconform.contracts.rollback_state import (
     DRIVES_WHILE_ANNOUNCED,
     REPLAYS_WHILE_LEAVING,
