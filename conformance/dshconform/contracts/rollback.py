@@ -11,13 +11,14 @@ from typing import ClassVar
 
 from dshconform.contracts.inbox_commands import read_command
 from dshconform.contracts.inbox_rows import Clauses, by
-from dshconform.contracts.rollback_calls import Calls, Outcome, inspected
+from dshconform.contracts.rollback_calls import Calls, inspected
 from dshconform.contracts.rollback_choice import Standing
 from dshconform.contracts.rollback_commands import IDS, STUB, model_of
 from dshconform.contracts.rollback_grid import cells, way_to
 from dshconform.contracts.rollback_reading import simpler
 from dshconform.contracts.rollback_rows import Record, returned
 from dshconform.contracts.rollback_state import OUTLIVES_ITS_COMMIT, OUTLIVES_ITS_OWNER, VARIANTS, State, Undecided
+from dshconform.contracts.rollback_surroundings import Outcome
 from dshconform.contracts.source import Source
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED, Expectation, Step
