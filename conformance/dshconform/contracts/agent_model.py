@@ -12,12 +12,12 @@ from dshconform.contracts.grid import tours
 from dshconform.contracts.inbox_agent import AbstractAgent
 from dshconform.contracts.inbox_calls import Calls, inspected
 from dshconform.contracts.inbox_commands import items_of, read_command
-from dshconform.contracts.inbox_rows import AGENT, return_row
+from dshconform.contracts.inbox_rows import AGENT, Clauses, return_row
 from dshconform.contracts.model import Model
 from dshconform.contracts.source import Source
-from dshconform.protocol.json_value import JsonMap
+from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import Expectation, Step
-from dshconform.trace.rows import COMPARED, is_compared
+from dshconform.trace.rows import COMPARED, ExpectedRow, is_compared
 
 A = TypeVar("A", bound=AbstractAgent)
 
@@ -68,6 +68,7 @@ class AgentModel(Model, Generic[A]):
         self._alphabet = alphabet
         self._grid = grid
         self._choice: Choice[A] | None = None
+        self._told: set[tuple[Json, Json]] = set()
 
     @property
     def agent(self) -> A:
@@ -115,6 +116,7 @@ class AgentModel(Model, Generic[A]):
         only = agent.compared(whole)
         if op == "burst" and any(item.get("op") in answers for item in items_of(args)):
             only = only - {"abort", "closed"}  # whether an ended call still has its signal is the adapter's affair
+        self._told |= told_in(agent.rows)
         rows = agent.rows if only is whole else [row for row in agent.rows if is_compared(row.pattern, only)]
         expect = Expectation(
             clauses=answer.by or settled,
@@ -124,10 +126,18 @@ class AgentModel(Model, Generic[A]):
             rows=tuple(rows),
             only=only,
             apart=agent.apart,
+            surplus=self._surplus,
             open=None if answer.departed else agent.waiting,
         )
         step = Step(op, args, expect)
         return [step, self.look()] if self.looks else [step]
+
+    def _surplus(self, row: JsonMap, ahead: Sequence[ExpectedRow]) -> Clauses:
+        """Who says first of a row that it may not come now: whoever was told of an abort is not told again."""
+        again = self._told - told_in(ahead)
+        if row["on"] == "abort" and not again.isdisjoint({(row["part"], row.get("n")), (row["part"], None)}):
+            return ("CANCEL-FIRST-01",)
+        return self._agent.surplus(row, ahead)
 
     def simpler(self, command: JsonMap) -> list[JsonMap]:
         """Commands that say less than this one.
@@ -151,6 +161,16 @@ class AgentModel(Model, Generic[A]):
         shown = (return_row("agent.inspect", _LOOK_CLAUSES),)
         expect = Expectation(clauses=_LOOK_CLAUSES, result=inspected(self._agent), rows=shown)
         return Step("agent.inspect", {"agent": AGENT}, expect, probe=True)
+
+
+def told_in(rows: Sequence[ExpectedRow]) -> set[tuple[Json, Json]]:
+    """Who is told of an abort in some rows: the function, and which of its calls, if that is said.
+
+    Args:
+        rows: What must be observed.
+    """
+    aborts = [row.pattern for row in rows if row.pattern["on"] == "abort"]
+    return {(row["part"], row.get("n")) for row in aborts}
 
 
 def toured(make: Callable[[], AgentModel[A]], grid: Grid[A]) -> list[list[JsonMap]]:

@@ -4,7 +4,7 @@ Wherever something is logged, told or asked, a cancel can land; what the driver 
 an abort check. Which answers hooks can give, and how requests fail, is the affair of the turn contract.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -18,6 +18,7 @@ from dshconform.contracts.inbox_commands import FAILURE, kind_of
 from dshconform.contracts.inbox_rows import ROUTE, Clauses, whole
 from dshconform.contracts.scripted_agent import LeftOpen, ScriptedAgent
 from dshconform.contracts.wake_agent import WakeAgent
+from dshconform.contracts.wake_scripts import JOB
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.rows import ExpectedRow
 
@@ -149,10 +150,29 @@ class CancellationAgent(WakeAgent):
         self.ended = {**args, "do": "throw"} if op == "gate.reject" else {**args, "do": "return"}
         return _GOES_ON[self.phase](self)
 
-    def aborted(self, clauses: Clauses) -> None:
-        """The activity's signal fires: that it is the one which hooks hold, is said apart."""
-        held: Clauses = ("CANCEL-SIGNAL-01",) if self.holders and self.phase != "maintaining" else ()
-        WakeAgent.aborted(self, (*clauses, *held))
+    def telling(self, part: str, clauses: Clauses) -> Clauses:
+        """Who demands that a holder of the signal is told: that a hook has the turn's, before what it reads there.
+
+        Args:
+            part: The holder.
+            clauses: Demand it of every holder.
+        """
+        if part in {rows.MODEL, JOB}:
+            return clauses
+        at = clauses.index("CANCEL-CAUSE-01")
+        return (*clauses[:at], "CANCEL-SIGNAL-01", *clauses[at:])
+
+    def surplus(self, row: JsonMap, ahead: Sequence[ExpectedRow]) -> Clauses:
+        """Who says first of a row that it may not come now: where a turn's signal fires, who else is told has another.
+
+        Args:
+            row: One that is not expected where it stands.
+            ahead: What is expected from there on.
+        """
+        told = {one.pattern["part"] for one in self.rows if one.pattern["on"] == "abort"}
+        if row["on"] == "abort" and told and not told & {row["part"], JOB}:
+            return ("CANCEL-SIGNAL-01",)
+        return WakeAgent.surplus(self, row, ahead)
 
     def _observed(self, place: str, row: ExpectedRow) -> None:
         """Something is logged, and its observers are called."""

@@ -160,8 +160,9 @@ PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = (
         *(_listener("pre-step listener", cancel(), steer("b")), _listener("idle listener", cancel(CAUSES[1]))),
         *(followup("a"), when_idle(), followup("c"), end()),
     ),
-    # who watched the signal of an earlier run is told nothing by a later one
+    # who watched the signal of an earlier run, or turn, is told nothing by a later one
     (_listener("abort listener", inject("b")), followup("a"), end(), followup("c"), cancel(), end()),
+    (_listener("abort listener", inject("b")), followup("a"), followup("c"), end(), keep_inbox(), end()),
     # one stretch
     (followup("a"), burst(end(), keep_inbox(), steer("b")), end()),
     (burst(followup("a"), cancel(), cancel(CAUSES[1]), steer("b")), burst(cancel(), end(), steer("c")), end()),

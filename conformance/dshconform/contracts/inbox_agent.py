@@ -152,6 +152,16 @@ class AbstractAgent:
         """
         return whole - {"closed"} if self.left else whole  # the stream may be closed before or after the commit
 
+    def surplus(self, row: JsonMap, ahead: Sequence[ExpectedRow]) -> Clauses:
+        """Who says first of a row that it may not come now; nothing where that is the affair of what is expected.
+
+        Args:
+            row: One that is not expected where it stands.
+            ahead: What is expected from there on.
+        """
+        del row, ahead
+        return ()
+
     def tell(self, row: ExpectedRow) -> None:
         """Something happens that must be observed; of a splice, before the list changes.
 

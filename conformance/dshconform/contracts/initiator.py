@@ -134,11 +134,13 @@ class InitiatorModel(Model):
         state.rows = []
         state.perform(op, args)
         clauses = next((row.clauses for row in state.rows), ("INIT-READ-01",))
+        strands = Strands(state.closing)
         expect = Expectation(
             clauses=clauses,
             rows=tuple(state.rows),
             only=_ONLY,
-            strands=Strands(state.closing),
+            strands=strands,
+            surplus=strands.surplus,
             open=tuple(gate.kind for gate in state.gates),
         )
         return [Step(op, args, expect)]

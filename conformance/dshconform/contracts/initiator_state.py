@@ -418,7 +418,7 @@ class Strands:
         """
         return [[str(row.get("part", row.get("task", "")))] for row in rows]
 
-    def surplus(self, row: JsonMap) -> Clauses:
+    def surplus(self, row: JsonMap, _: Sequence[ExpectedRow]) -> Clauses:
         """Who says first that a row may not come now: only of the end of a closing, what it has to wait for.
 
         Args:

@@ -267,6 +267,7 @@ _HAND: Final[Sequence[Sequence[JsonMap]]] = (
         planned("c7", body="defer, abort, value", around="next"),
         planned("c8", body="abort, coded"),
         planned("c9", body="defer, value", around="next, plain"),
+        planned("c10", body="defer, value", around="next, bad success", final="text"),
     ],
     [
         planned("c1", body="value", around="replace, next", review=""),

@@ -193,7 +193,7 @@ class Call(Functions):
             return replace(failed, contexts_by=("PIPE-AROUND-05",)), False
         if result.contexts is None:
             self._because += ("PIPE-AROUND-03",)
-            return result, False
+            return replace(result, contexts=(), contexts_by=("PIPE-AROUND-03",)), False
         contexts = (*self._deferred, *result.contexts)
         demands: Clauses = ("PIPE-CTX-01", "PIPE-CTX-02") if result.error is not None else ("PIPE-CTX-01",)
         result = replace(

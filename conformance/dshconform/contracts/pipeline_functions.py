@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
 
-from dshconform.contracts.inbox_rows import Clauses
+from dshconform.contracts.inbox_rows import Clauses, by
 from dshconform.contracts.pipeline_plan import (
     ERRORS,
     INNER,
@@ -226,6 +226,8 @@ class Functions:
 
     def _start(self, stage: str, part: str, script: Acts, demands: Clauses, payload: JsonMap) -> None:
         on = "gate" if script[:1] == ("gate",) else "script"
+        if self._replaced and stage in _BEHIND:
+            payload = {**payload, "signal": by(("PIPE-AROUND-07",), {"signal": own(self.plan.call)})}
         self._emit(function_row(on, part, KINDS[stage], self._request, demands, **payload))
         if stage not in _UNHEARD:
             replaced = (own(self.plan.call),) if stage == "body" and self._replaced else ()
@@ -290,6 +292,8 @@ class Functions:
         self._because += ("PIPE-NEST-01",)
 
 
+_BEHIND: Final = frozenset({"review", "final", "told", "also told"})
+"""The stages behind the wrappers."""
 _UNHEARD: Final = frozenset({"review", "final", "told", "also told", "scoped guard", "added guard"})
 """The stages where no abort is told of, or none is compared: see `pipeline_rows.COMPARED`."""
 _UNKNOWN: Final = ("ToolNotFoundError", "UNKNOWN_TOOL")

@@ -120,7 +120,12 @@ VALUES: Final[Mapping[str, Mapping[str, Callable[[str], Json]]]] = {
             "content": text("other"),
             "additionalContexts": [context(call, "around")],
         },
-        "bad success": lambda _: {"isError": False, "value": 5, "content": text("other")},
+        "bad success": lambda call: {
+            "isError": False,
+            "value": 5,
+            "content": text("other"),
+            "additionalContexts": [context(call, "around")],
+        },
         "failure": lambda call: {**_OWN_FAILURE, "additionalContexts": [context(call, "around")]},
     },
     "body": {"value": lambda _: "ok", "invalid": lambda _: 5},

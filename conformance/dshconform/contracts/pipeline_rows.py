@@ -15,8 +15,8 @@ COMPARED: Final = frozenset(
         *(f"abort {stage}*" for stage in ("policy", "scoped policy", "guard", "second guard", "around", "body")),
     }
 )
-"""The rows that the contract speaks about. Where a call of a command returns among the others says no clause, nor which
-signal stages behind the wrappers are shown when one of these has replaced it."""
+"""The rows that the contract speaks about. Where a call of a command returns among the others says no clause; and of
+whoever is shown a signal that a wrapper has put there, none is told when it fires."""
 
 _ABSENT: Final[JsonMap] = {"$absent": True}
 

@@ -130,6 +130,7 @@ class RollbackModel:
             otherwise=tuple(record.list_of(number) for number in range(1, last + 1)) if chosen == 0 else (),
             only=record.only,
             strands=record.strands,
+            surplus=record.strands.surplus,
         )
         return [Step(op, args, expect), self._look(calls)]
 

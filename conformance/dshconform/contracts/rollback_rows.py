@@ -59,7 +59,7 @@ class Strands:
     behind: dict[str, set[str]] = field(default_factory=dict)
     first: dict[str, Clauses] = field(default_factory=dict)
 
-    def surplus(self, row: JsonMap) -> Clauses:
+    def surplus(self, row: JsonMap, _: Sequence[ExpectedRow]) -> Clauses:
         """Who says first that a row may not come now."""
         subject = str(row_subject(row))
         match row["on"]:

@@ -121,13 +121,15 @@ class ScopeModel(Model):
         returned = [] if op == "gate.resolve" else [return_row(op, (*done.clauses, *done.deaf))]
         behind = world.behind()
         world.settle()
+        strands = self._strands(op, args, behind)
         expect = Expectation(
             clauses=done.clauses,
             result=done.result,
             error=done.error,
             rows=(*world.rows, *returned, *world.late),
             only=COMPARED - world.unsaid,
-            strands=self._strands(op, args, behind),
+            strands=strands,
+            surplus=strands.surplus,
         )
         return [Step(op, args, expect), *(() if op in _QUIET else self._looks(*before)), *self._tagged(op, args)]
 

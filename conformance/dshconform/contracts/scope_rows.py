@@ -8,6 +8,7 @@ from dshconform.contracts.inbox_rows import Clauses
 from dshconform.contracts.scope_commands import EVENT
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.trace.pattern import plain
+from dshconform.trace.rows import ExpectedRow
 
 COMPARED: Final = frozenset(
     {
@@ -42,7 +43,7 @@ class Strands:
     first: Mapping[str, Clauses] = field(default_factory=dict)
     later: bool = False
 
-    def surplus(self, row: JsonMap) -> Clauses:
+    def surplus(self, row: JsonMap, _: Sequence[ExpectedRow]) -> Clauses:
         """Who says first that a row may not come now."""
         return self.first.get(_text(row.get("task" if row["on"] == "task" else "part")), ())
 

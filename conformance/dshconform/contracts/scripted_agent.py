@@ -159,6 +159,16 @@ class ScriptedAgent(AbstractAgent):
         place = self.places.get(script.place)
         return f"{script.place} in {self.phase}" if place is not None and place.inside else script.place
 
+    def telling(self, part: str, clauses: Clauses) -> Clauses:
+        """Who demands that a holder of the signal is told.
+
+        Args:
+            part: The holder.
+            clauses: Demand it of every holder.
+        """
+        del part
+        return clauses
+
     def aborted(self, clauses: Clauses) -> None:
         """The activity's signal fires: its holders are told, and what runs inside the firing runs."""
         assert self.cause is not None
@@ -166,7 +176,7 @@ class ScriptedAgent(AbstractAgent):
         if self.gate_open and self.phase == "streaming":
             holders[rows.MODEL] = self.calls
         for part, call in sorted(holders.items()):
-            self.rows.append(rows.abort_row(call, self.cause, clauses, part))
+            self.rows.append(rows.abort_row(call, self.cause, self.telling(part, clauses), part))
         scripts, self.on_abort = self.on_abort, []
         self.shuffled = self.shuffled or (bool(scripts) and len(holders) > 1)
         for script in scripts:

@@ -49,6 +49,7 @@ class WakeAgent(ScriptedAgent):
         tasked: Whether there was a maintenance task.
         task_ended: Whether the maintenance task has ended in this command.
         unordered: Whether the wait for idle ended with it: which of the two is told first is not said.
+        unwoken_by: Who says that no driver starts behind the task that has ended in this command.
     """
 
     places: ClassVar[Mapping[str, Place]] = PLACES
@@ -69,11 +70,13 @@ class WakeAgent(ScriptedAgent):
     tasked: bool = False
     task_ended: bool = False
     unordered: bool = False
+    unwoken_by: Clauses = ()
 
     def begin(self) -> None:
         """A command comes: what it leads to is written down from here on."""
         ScriptedAgent.begin(self)
         self.settled = self.task_ended = self.unordered = self.refused = False
+        self.unwoken_by = ()
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -97,6 +100,16 @@ class WakeAgent(ScriptedAgent):
         """What is compared of the rows that a command leads to, of all that the contract speaks about."""
         compared = ScriptedAgent.compared(self, whole)
         return compared - {"task"} | {f"task {JOB}"} if self.unordered else compared
+
+    def surplus(self, row: JsonMap, ahead: Sequence[ExpectedRow]) -> Clauses:
+        """Who says first of a row that it may not come now: a driver starts before the end of its task is told.
+
+        Args:
+            row: One that is not expected where it stands.
+            ahead: What is expected from there on.
+        """
+        del ahead
+        return self.unwoken_by if row["on"] in {"live", "log"} else ()
 
     # ------------------------------------------------------------------ callbacks
 
@@ -348,8 +361,8 @@ class WakeAgent(ScriptedAgent):
         if self.phase == "maintaining" and not self.disposed:
             self.latch = True
             self.latched_by = ("WAKE-STEAL-01",)
-        elif self.phase != "maintaining" and self.cause is not None:
-            raise LeftOpen  # the driver of the listener drains nothing any more
+        elif self.cause is not None:
+            self._park_wake("WAKE-DISP-01" if self.phase == "maintaining" else "WAKE-STEAL-01")
         return ("WAKE-STEAL-01",)
 
     # ------------------------------------------------------------------ maintenance
@@ -385,6 +398,7 @@ class WakeAgent(ScriptedAgent):
         self.phase, self.gate_open, self.task_ended, self.tasked = "idle", False, True, True
         self._fresh_signal()
         clauses = _why(failed, _why(parked, after) if replayed is None else self._replay(_why(failed, replayed), after))
+        self.unwoken_by = clauses if self.status == "idle" else ()
         self.rows.append(_ended(JOB, ("MAINT-RES-01", *failed), **ended))
         return clauses
 

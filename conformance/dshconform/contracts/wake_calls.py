@@ -234,13 +234,14 @@ class WakeCalls(Calls):
     def _met_activity(self, answer: Answer) -> Answer:
         """A listener started an activity while the inbox of an idle agent was cleared, and the cancel aborted it."""
         agent = self.agent
+        aborted = replace(answer, by=("CANCEL-REENTRY-03", *answer.by))
         if agent.phase == "maintaining":
-            raise LeftOpen  # whether that is so of a task
+            return aborted
         if _IDLE_CANCEL_SPARES_DRIVER in self.switches:
             agent.cause = None  # nobody was told: before its claim is over, nothing of the suite holds the signal
             return Answer(by=("CANCEL-REENTRY-03",), departed=_IDLE_CANCEL_SPARES_DRIVER, result=UNCHECKED)
         agent.condemned = True
-        return replace(answer, by=("CANCEL-REENTRY-03", *answer.by))
+        return aborted
 
     def _leaves_inbox(self) -> bool:
         return self.agent.phase == "idle" and IDLE_CANCEL_KEEPS_INPUT in self.switches

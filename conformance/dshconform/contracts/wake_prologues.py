@@ -88,6 +88,19 @@ PROLOGUES: Final[tuple[tuple[JsonMap, ...], ...]] = (
     ),
     (followup("a"), cancel(), _listener("inserted listener", cancel(), inject("b")), steer("c"), end(), end()),
     (inject("a"), _listener("discarded listener", followup("b")), cancel(), inject("c")),
+    (inject("a"), _listener("discarded listener", maintain(), steer("b")), cancel(), steer("c"), FINISH_JOB, end()),
+    # a listener of idle cancels what it starts, and with it whoever takes the wake over
+    (
+        *(followup("a"), cancel(), followup("b"), followup("c"), _listener("idle listener", steer("d"), keep_inbox())),
+        *(end(), followup("e"), end()),
+    ),
+    *(
+        (
+            *(followup("a"), cancel(), steer("b"), _listener("idle listener", maintain(), keep_inbox(cause))),
+            *(end(), FINISH_JOB, followup("c"), end()),
+        )
+        for cause in (CAUSES[0], CAUSES[3])
+    ),
     (inject("a"), _listener("discarded listener", inject("b"), keep_inbox(), steer("c")), cancel(), steer("d"), end()),
     (cancel(), followup("a"), end(), maintain(), FINISH_JOB, cancel()),
 )

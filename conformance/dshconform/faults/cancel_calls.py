@@ -38,6 +38,19 @@ CANCEL_CALL_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
+        "signal-fires-twice",
+        "CANCEL-FIRST-01",
+        "Whoever holds the signal is told of one abort two times.",
+        edit(
+            CancelSignal,
+            "abort",
+            (
+                "        _call(self._callbacks.pop(mark))",
+                "        callback = self._callbacks.pop(mark)\n        _call(callback)\n        _call(callback)",
+            ),
+        ),
+    ),
+    Fault(
         "abort-before-clear",
         "CANCEL-CLEAR-01",
         "A cancel aborts first and clears the inbox then.",

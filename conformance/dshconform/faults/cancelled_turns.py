@@ -21,6 +21,22 @@ CANCELLED_TURN_FAULTS: Final[tuple[Fault, ...]] = (
         edit(DrivenAgent, "_feed", _NO_NEXT_SIGNAL),
     ),
     Fault(
+        "signal-of-the-turn-before-fires-too",
+        "CANCEL-SIGNAL-01",
+        "Who holds the signal of an earlier turn of the run is told of the abort of a later one.",
+        edit(
+            DrivenAgent,
+            "_feed",
+            (
+                "                self._activity.signal = CancelSignal()",
+                (
+                    "                last, self._activity.signal = self._activity.signal, CancelSignal()\n"
+                    "                self._activity.signal.on_abort(lambda: last.abort(cause))"
+                ),
+            ),
+        ),
+    ),
+    Fault(
         "pre-step-has-another-signal",
         "CANCEL-SIGNAL-01",
         "The signal that agent/pre-step is given is not that of the turn.",

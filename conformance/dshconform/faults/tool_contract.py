@@ -37,6 +37,19 @@ TOOL_CONTRACT_FAULTS: Final[tuple[Fault, ...]] = (
         edit(pipeline, "_either", ("else (follow(own), follow(callers))", "else (follow(own),)")),
     ),
     Fault(
+        "replacement-ends-with-the-wrappers",
+        "PIPE-AROUND-07",
+        "Policy is shown the caller's signal, and not the one that a wrapper has put in its place.",
+        edit(
+            PendingCall,
+            "dispatch",
+            (
+                "        self._is_around = False\n",
+                "        self.execution.signal = self._call.signal\n        self._is_around = False\n",
+            ),
+        ),
+    ),
+    Fault(
         "policy-sees-what-a-wrapper-broke",
         "PIPE-AROUND-03",
         "Policy is asked about a wrapper's own success that breaks the contract of the tool.",
@@ -44,6 +57,24 @@ TOOL_CONTRACT_FAULTS: Final[tuple[Fault, ...]] = (
             PendingCall,
             "dispatch",
             (", needs_post=False)\n        return\n    finally", ")\n        return\n    finally"),
+        ),
+    ),
+    Fault(
+        "contexts-outlive-a-broken-answer",
+        "PIPE-AROUND-03",
+        "What a body has deferred goes with the failure of a wrapper's own success that breaks the contract.",
+        edit(
+            PendingCall,
+            "dispatch",
+            (
+                "    self._settle(self._failure(error, self.execution.signal), needs_post=False)\n",
+                (
+                    "    broken = isinstance(error, ToolOutputError)\n"
+                    "        failure = self._failure(error, self.execution.signal)\n"
+                    "        failure = replace(failure, additional_contexts=tuple(self._deferred) if broken else ())\n"
+                    "        self._settle(failure, needs_post=False)\n"
+                ),
+            ),
         ),
     ),
     Fault(

@@ -4,11 +4,12 @@ Scenarios are lists of steps that a person wrote; the model of a contract machin
 judged by the same code.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from dshconform.protocol.json_value import Json, JsonMap
+from dshconform.trace.compare import Surplus, nobody
 from dshconform.trace.pattern import clauses_in
 from dshconform.trace.rows import COMPARED, ExpectedRow
 
@@ -16,16 +17,11 @@ UNCHECKED: Final[JsonMap] = {"$any": True}
 """A pattern that any reply matches."""
 
 
-class Strands(Protocol):
-    """Takes rows apart: nothing is said of the order of two rows that share no strand."""
+Strands: TypeAlias = Callable[[Sequence[JsonMap]], Sequence[Sequence[str]]]
+"""Takes rows apart: nothing is said of the order of two rows that share no strand.
 
-    def __call__(self, rows: Sequence[JsonMap], /) -> Sequence[Sequence[str]]:
-        """The names of the strands in which each of the rows stands; strands are judged in the order of their names."""
-        ...
-
-    def surplus(self, row: JsonMap, /) -> tuple[str, ...]:
-        """Who says first of an observed row that it may not come now; nothing where what is expected says that."""
-        ...
+Answers the names of the strands in which each of the rows stands; strands are judged in the order of their names.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +39,8 @@ class Expectation:
         apart: Rows that are compared by themselves, entries as in `only`: nothing says where they stand among the
             others.
         strands: Takes the rows apart further, where a clause orders only some of them; absent, they are one list.
+        surplus: Says first of an observed row who demands that it does not come now; nothing where that is the affair
+            of what is expected.
         open: The kinds of the gates that must be open afterwards, in order of opening; unchecked when absent.
     """
 
@@ -55,6 +53,7 @@ class Expectation:
     only: frozenset[str] = COMPARED
     apart: frozenset[str] = frozenset()
     strands: Strands | None = None
+    surplus: Surplus = nobody
     open: tuple[str, ...] | None = None
 
     def cited(self) -> list[str]:

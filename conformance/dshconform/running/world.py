@@ -14,7 +14,7 @@ from dshconform.protocol.messages import Reply, Row
 from dshconform.running.gates import GateNotFound, OpenGates
 from dshconform.running.ledger import Ledger
 from dshconform.running.step import UNCHECKED, Expectation, Step, Strands
-from dshconform.trace.compare import NO_ROWS, Alignment, align, compare_rows, nobody
+from dshconform.trace.compare import NO_ROWS, Alignment, align, compare_rows
 from dshconform.trace.invariants import INVARIANTS, Watch
 from dshconform.trace.pattern import MISSING, Difference, Matching, plain
 from dshconform.trace.rows import ExpectedRow, is_compared
@@ -193,9 +193,8 @@ def _compare(
 ) -> Difference | None:
     """Compare the rows of a step, strand by strand."""
     nothing_more = expect.after or expect.clauses
-    surplus = nobody if expect.strands is None else expect.strands.surplus
     for expected, seen in _strands(wanted, expect, observed):
-        difference = compare_rows(expected, seen, matching, nothing_more, surplus)
+        difference = compare_rows(expected, seen, matching, nothing_more, expect.surplus)
         if difference is not None:
             return difference
     matching.hold(nothing_more)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.protocol.messages import Row
@@ -10,8 +10,12 @@ from dshconform.trace.fits import SPECIAL
 from dshconform.trace.pattern import MISSING, Difference, Matching, plain
 from dshconform.trace.rows import ExpectedRow, row_line, row_subject, row_title
 
+Surplus: TypeAlias = Callable[[Row, Sequence[ExpectedRow]], tuple[str, ...]]
+"""Says of a row that is not expected where it stands, and of what is expected from there on, who demands first that it
+does not come now."""
 
-def nobody(_: Row) -> tuple[str, ...]:
+
+def nobody(_: Row, __: Sequence[ExpectedRow]) -> tuple[str, ...]:
     """Who says first that a row may not come now, where that is said by what is expected."""
     return ()
 
@@ -21,7 +25,7 @@ def compare_rows(
     observed: Sequence[Row],
     matching: Matching,
     clauses: tuple[str, ...],
-    surplus: Callable[[Row], tuple[str, ...]] = nobody,
+    surplus: Surplus = nobody,
 ) -> Difference | None:
     """Compare two lists of rows, both in order and both complete.
 
@@ -41,7 +45,7 @@ def compare_rows(
         The first difference that is not tolerated, or nothing.
     """
     seen = 0
-    for wanted in expected:
+    for at, wanted in enumerate(expected):
         instead = observed[seen] if seen < len(observed) else None
         if instead is not None and matching.fits(wanted.pattern, instead, wanted.clauses):
             seen += 1
@@ -49,7 +53,7 @@ def compare_rows(
         while instead is not None and not _same_thing(wanted.pattern, instead):
             if not any(_same_thing(wanted.pattern, later) for later in observed[seen + 1 :]):
                 break
-            blamed = _together((*surplus(instead), *wanted.clauses), clauses)
+            blamed = _together((*surplus(instead, expected[at:]), *wanted.clauses), clauses)
             difference = _unexpected(instead, blamed, f"{row_title(instead)} is not expected here")
             if not matching.tolerate(difference):
                 return difference
@@ -66,7 +70,7 @@ def compare_rows(
         if not matching.tolerate(difference):
             return difference
     for row in observed[seen:]:
-        blamed = _together(surplus(row), clauses or (expected[-1].clauses if expected else ()))
+        blamed = _together(surplus(row, ()), clauses or (expected[-1].clauses if expected else ()))
         difference = _unexpected(row, blamed, f"{row_title(row)} comes after everything that was expected")
         if not matching.tolerate(difference):
             return difference

@@ -11,7 +11,7 @@ from dshconform.running.step import Expectation, Step
 from dshconform.running.world import World
 from dshconform.trace.invariants import Watch
 from dshconform.trace.pattern import MISSING, Matching
-from dshconform.trace.rows import read_rows
+from dshconform.trace.rows import ExpectedRow, read_rows
 from tests.conformance.running.fakes import ScriptedAdapter, gate, link
 
 REFUSED: JsonMap = {"error": {"type": "Error", "code": None, "message": "no"}}
@@ -162,8 +162,9 @@ class _ByAgent:
             return [f"1 {row['agent']}", *(["2 end"] if row["name"] == "x/gone" else [])]
         return ["2 end" if row["on"] == "task" else "3 call"]
 
-    def surplus(self, row: JsonMap, /) -> tuple[str, ...]:
-        return ("A-B-09",) if row["on"] == "task" else ()
+
+def _surplus(row: JsonMap, _: Sequence[ExpectedRow]) -> tuple[str, ...]:
+    return ("A-B-09",) if row["on"] == "task" else ()
 
 
 def test_only_rows_of_one_strand_have_an_order() -> None:
@@ -178,7 +179,7 @@ def test_only_rows_of_one_strand_have_an_order() -> None:
             *({"task": "t", "by": "A-B-03"}, {"return": "agent.inspect"}),
         ]
     )
-    expect = {"rows": rows, "strands": _ByAgent()}
+    expect = {"rows": rows, "strands": _ByAgent(), "surplus": _surplus}
     for observed in ([a, b, task, returned], [b, returned, a, task], [a, task, returned, b]):
         assert world({"observed": list(observed)})[0].perform(step(**expect)) is None
     for wrong, at, clauses in (
