@@ -40,6 +40,8 @@ from tests.conformance.machines import apply_all, assert_finds, assert_prologues
 CHECK = MachineCheck(WakeModel, commands=4)
 GROUPS = ("WAKE-", "MAINT-", "IDLE-", "CANCEL-REENTRY-")
 # `driver-behind-the-awaitable` is blamed on WAKE-LATCH-01 here; a scenario blames MAINT-LATCH-01.
+SAID_FIRST: Final = {"WAKE-DISP-01", "WAKE-STEAL-01"}
+"""The clauses of which no other may stand before them in the blame: which wakes are spent."""
 FAULTS: Final = [
     fault
     for fault in (*LATCH_FAULTS, *WAKE_FAULTS, *CANCEL_CALL_FAULTS)
@@ -100,7 +102,7 @@ def test_the_reference_itself_has_no_fault(link: Link) -> None:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_a_fault_is_found_by_the_clause_that_it_violates(fault: Fault, link: Link) -> None:
     """One failure at least blames that clause; it is minimised, and its document shows it again."""
-    assert_finds(CHECK, fault, link, commands=8)
+    assert_finds(CHECK, fault, link, commands=8, first=fault.clause in SAID_FIRST)
 
 
 def test_there_is_a_fault_for_each_clause_of_the_latch() -> None:
