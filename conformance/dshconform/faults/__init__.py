@@ -50,7 +50,7 @@ from dshconform.faults.tool_policy import TOOL_POLICY_FAULTS
 from dshconform.faults.tool_registry import TOOL_REGISTRY_FAULTS
 from dshconform.faults.tool_results import TOOL_RESULT_FAULTS
 from dshconform.faults.turn import TURN_FAULTS
-from dshconform.faults.wakes import WAKE_FAULTS
+from dshconform.faults.wakes import SPENT_WAKE_FAULTS, WAKE_FAULTS
 from dshconform.faults.work import WORK_FAULTS
 
 FAULTS: Final[tuple[Fault, ...]] = (*INBOX_FAULTS, *LATCH_FAULTS)
@@ -103,6 +103,7 @@ SCENARIO_FAULTS: Final[tuple[Fault, ...]] = (
 """Those that a scenario, or a cell of a table, finds: by the clause itself, or by an invariant that has it."""
 
 _OF_MACHINES: Final = (
+    *SPENT_WAKE_FAULTS,
     *CANCELLED_CALL_FAULTS,
     *TURN_FAULTS,
     *SCHEDULING_FAULTS,

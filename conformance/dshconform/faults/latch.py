@@ -57,12 +57,6 @@ LATCH_FAULTS: Final[tuple[Fault, ...]] = (
         lambda: cells({(Row.RUNNING_DISPOSED, Input.LATE_WAKE): Cell(Row.RUNNING_DISPOSED, (Action.LATCH,))}),
     ),
     Fault(
-        "disposed-task-remembers-a-wake",
-        "WAKE-DISP-01",
-        "A wake is remembered although its task is disposed of while the message is inserted.",
-        lambda: cells({(Row.MAINTENANCE_DISPOSED, Input.WAKE): Cell(Row.MAINTENANCE_DISPOSED, (Action.LATCH,))}),
-    ),
-    Fault(
         "every-wake-is-remembered",
         "WAKE-FAIL-01",
         "A wake during a live turn sets the latch too, and is replayed when that turn fails.",

@@ -219,22 +219,6 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
     Fault(
-        "wake-outlives-the-driver-of-a-listener",
-        "WAKE-STEAL-01",
-        "A remembered wake is replayed behind a driver that a listener of idle has woken and cancelled.",
-        edit(
-            DrivenAgent,
-            "_feed",
-            (
-                "                    self._feed(Input.WAKE)",
-                (
-                    "                    gone = self._activity is not None and self.signal.aborted\n"
-                    "                    self._feed(Input.LATE_WAKE if gone else Input.WAKE)"
-                ),
-            ),
-        ),
-    ),
-    Fault(
         "pending-is-tested-before-idle",
         "WAKE-STEAL-02",
         "Whether anything is pending is tested before the listeners of idle run.",
@@ -452,3 +436,29 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
 )
+
+SPENT_WAKE_FAULTS: Final[tuple[Fault, ...]] = (
+    Fault(
+        "disposed-task-remembers-a-wake",
+        "WAKE-DISP-01",
+        "A wake is remembered although its task is disposed of while the message is inserted.",
+        lambda: cells({(Row.MAINTENANCE_DISPOSED, Input.WAKE): Cell(Row.MAINTENANCE_DISPOSED, (Action.LATCH,))}),
+    ),
+    Fault(
+        "wake-outlives-the-driver-of-a-listener",
+        "WAKE-STEAL-01",
+        "A remembered wake is replayed behind a driver that a listener of idle has woken and cancelled.",
+        edit(
+            DrivenAgent,
+            "_feed",
+            (
+                "                    self._feed(Input.WAKE)",
+                (
+                    "                    gone = self._activity is not None and self.signal.aborted\n"
+                    "                    self._feed(Input.LATE_WAKE if gone else Input.WAKE)"
+                ),
+            ),
+        ),
+    ),
+)
+"""Those that the wake machine alone finds."""

@@ -29,7 +29,7 @@ from dshconform.contracts.wake import WakeModel
 from dshconform.faults import Fault
 from dshconform.faults.cancel_calls import CANCEL_CALL_FAULTS
 from dshconform.faults.latch import LATCH_FAULTS
-from dshconform.faults.wakes import WAKE_FAULTS
+from dshconform.faults.wakes import SPENT_WAKE_FAULTS, WAKE_FAULTS
 from dshconform.links.link import Link
 from dshconform.protocol.json_value import JsonMap
 from dshconform.running.ledger import Ledger
@@ -44,7 +44,7 @@ SAID_FIRST: Final = {"WAKE-DISP-01", "WAKE-STEAL-01"}
 """The clauses of which no other may stand before them in the blame: which wakes are spent."""
 FAULTS: Final = [
     fault
-    for fault in (*LATCH_FAULTS, *WAKE_FAULTS, *CANCEL_CALL_FAULTS)
+    for fault in (*LATCH_FAULTS, *WAKE_FAULTS, *SPENT_WAKE_FAULTS, *CANCEL_CALL_FAULTS)
     if fault.id != "driver-behind-the-awaitable"
     and fault.clause.startswith(GROUPS)
     and fault.clause in WakeModel.clauses
