@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 80
 _LABEL: Final = len("violation  ")
+_CHECKS: Final = 12
+"""Checks that are named beside evidence, at most: those in which the clause held most often."""
 
 
 @click.command(
@@ -30,8 +32,14 @@ _LABEL: Final = len("violation  ")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The report whose evidence is shown.  [default: that of the last run]",
 )
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Name every check, and show the grid of every machine and how often each of its cells was visited.",
+)
 @WORK_OPTION
-def explain(clause_ids: Sequence[str], report_file: Path | None, work: Path) -> None:
+def explain(clause_ids: Sequence[str], report_file: Path | None, *, everything: bool, work: Path) -> None:
     """Print each clause; an unknown one is wrong usage, and nothing is printed then."""
     specification = load_specification()
     try:
@@ -48,11 +56,22 @@ def explain(clause_ids: Sequence[str], report_file: Path | None, work: Path) -> 
     for position, clause in enumerate(clauses):
         if position:
             click.echo()
-        for line in _lines(specification, clause, report):
+        for line in _lines(specification, clause, report, everything=everything):
             click.echo(line)
+    if report is not None and not everything and any(_abridged(clause, report) for clause in clauses):
+        click.echo("\n`--all` shows every check, every grid, and how often each cell was visited")
 
 
-def _lines(specification: Specification, clause: Clause, report: "Report | None") -> Iterator[str]:
+def _abridged(clause: Clause, report: "Report") -> bool:
+    """Whether anything is left out of what is shown of a clause."""
+    from dshconform.checks.catalog import checks_for
+    from dshconform.report.evidence import machines_of
+
+    checks = checks_for(clause.id)
+    return len(checks) > _CHECKS or bool(machines_of(report, checks))
+
+
+def _lines(specification: Specification, clause: Clause, report: "Report | None", *, everything: bool) -> Iterator[str]:
     from dshconform.checks.catalog import checks_for
     from dshconform.faults import faults_of
 
@@ -69,7 +88,7 @@ def _lines(specification: Specification, clause: Clause, report: "Report | None"
         ruling = specification.rulings[name]
         yield _part(name, f"{ruling.question} {ruling.answer}")
     checks = checks_for(clause.id)
-    yield from _parts("checks", _checked(checks, clause, report))
+    yield from _parts("checks", list(checks) if report is None else _checked(checks, clause, report, everything))
     yield from _parts("faults", [f"{fault.id}: {fault.about}" for fault in faults_of(clause.id)])
     if report is None:
         yield _part("evidence", "none yet: `dshconform run` leaves it in the work folder")
@@ -78,17 +97,19 @@ def _lines(specification: Specification, clause: Clause, report: "Report | None"
 
     yield ""
     yield click.style("evidence", bold=True)
-    yield from evidence_lines(report, clause.id, checks)
+    yield from evidence_lines(report, clause.id, checks, everything=everything)
 
 
-def _checked(checks: Sequence[str], clause: Clause, report: "Report | None") -> list[str]:
-    """The checks, each with how often the clause held in it."""
-    if report is None:
-        return list(checks)
-    from dshconform.report.evidence import times
+def _checked(checks: Sequence[str], clause: Clause, report: "Report", everything: bool) -> list[str]:
+    """The checks, each with how often the clause held in it; without `everything`, the most telling ones alone."""
+    from dshconform.report.grid_table import times
 
     held = {check.name: check.held.get(clause.id, 0) for check in report.checks}
-    return [f"{name} ({times(held[name])})" if name in held else name for name in checks]
+    told = [f"{name} ({times(held[name])})" if name in held else name for name in checks]
+    if everything or len(checks) <= _CHECKS:
+        return told
+    most = sorted(range(len(checks)), key=lambda place: -held.get(checks[place], 0))[:_CHECKS]
+    return [*(told[place] for place in sorted(most)), f"and {len(checks) - _CHECKS} more"]
 
 
 def _parts(label: str, items: Sequence[str]) -> Iterator[str]:

@@ -1,3 +1,4 @@
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,11 +9,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dshconform.cli import cli
-from dshconform.protocol.json_value import JsonMap
+from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.report.json_report import versions, write_report
 from dshconform.spec import load_specification
 
 Explain = Callable[..., Result]
+Cited = Callable[..., None]
 
 
 @pytest.fixture
@@ -27,6 +29,14 @@ def explain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Explain:
     catalog.__dict__["checks_for"] = checks_for
     monkeypatch.setitem(sys.modules, catalog.__name__, catalog)
     return lambda *arguments: CliRunner().invoke(cli, ["explain", *arguments])
+
+
+@pytest.fixture
+def cited(explain: Explain, monkeypatch: pytest.MonkeyPatch) -> Cited:
+    """A function that says which checks cite INBOX-CLAIM-01, in place of those that the catalog has."""
+    del explain
+    catalog = sys.modules["dshconform.checks.catalog"]
+    return lambda *names: monkeypatch.setattr(catalog, "checks_for", lambda _: list(names))
 
 
 def test_a_clause_is_shown_with_its_parts_and_the_checks_that_cite_it(explain: Explain) -> None:
@@ -105,13 +115,66 @@ fake 1, seed 3, 2 of 5 checks: unknown
 pass; held 1,235 times
 
 machine/inbox: 40 examples, 2,000 commands, 3 of 4 cells visited
-        idle streaming
-  empty  1/1
-  live             1/2
-  kept             1/1
+  cells: 8 where all 8 were visited, 6/8 where 6 were, · where there are none
+  idle streaming
+     1         ·  empty
+     ·       1/2  live
+     ·         1  kept
   not visited: streaming / fail / live
+
+`--all` shows every check, every grid, and how often each cell was visited
 """
     )
+
+
+def test_the_machine_that_is_most_about_the_clause_shows_its_grid(explain: Explain, cited: Cited) -> None:
+    """Of the others the figures are told, unless everything is asked for."""
+    cited("machine/inbox", "machine/turn")
+    write_report(Path("r.json"), evidence(another=True))
+    output = explain("INBOX-CLAIM-01", "--report", "r.json").output
+    assert output.endswith(
+        """\
+               examples  commands  cells visited
+machine/inbox        40     2,000         3 of 4
+
+`--all` shows every check, every grid, and how often each cell was visited
+"""
+    )
+    assert "machine/turn: 40 examples, 2,000 commands, 2 of 2 cells visited\n  cells:" in output
+    assert "  visited least (2 times): one / a / b\n\n" in output
+
+
+def test_everything_can_be_shown(explain: Explain, cited: Cited) -> None:
+    """The grid of each machine, and how often each cell was visited; nothing is left to be asked for."""
+    cited("machine/inbox", "machine/turn")
+    write_report(Path("r.json"), evidence(another=True))
+    output = explain("INBOX-CLAIM-01", "--report", "r.json", "--all").output
+    assert "  streaming / live: steer 1; fail 0\n  streaming / kept: steer 1,000\n\nmachine/turn: 40" in output
+    assert output.endswith("  one / b: a 2\n  two / b: a 3\n")
+
+
+def test_of_many_checks_those_that_held_most_are_named(explain: Explain, cited: Cited) -> None:
+    """In their order, and how many there are besides; all of them, if everything is asked for."""
+    names = [f"scenario/{number}" for number in range(14)]
+    cited(*names)
+    ran: JsonMap = {"worlds": 1, "commands": 1, "stopped": 0, "failed": False}
+    checks: list[Json] = [
+        {**ran, "name": name, "held": {"INBOX-CLAIM-01": 1 + (number > 1)}} for number, name in enumerate(names)
+    ]
+    write_report(Path("r.json"), {**evidence(), "checks": checks})
+    shown = explain("INBOX-CLAIM-01", "--report", "r.json").output
+    assert re.findall(r"scenario/\d+", shown) == names[2:]
+    assert "           scenario/13 (2 times)\n           and 2 more\n" in shown
+    assert shown.endswith("how often each cell was visited\n")
+    everything = explain("INBOX-CLAIM-01", "--report", "r.json", "--all").output
+    assert re.findall(r"scenario/\d+", everything) == names
+    assert "more\n" not in everything
+
+
+def test_what_is_left_out_is_said_only_where_something_is(explain: Explain) -> None:
+    """A clause without a machine is shown in full."""
+    write_report(Path("r.json"), evidence())
+    assert "--all" not in explain("FREEZE-DEEP-02", "--report", "r.json").output
 
 
 def test_another_report_may_be_asked(explain: Explain) -> None:
@@ -145,8 +208,12 @@ def test_a_file_that_is_no_report_is_wrong_usage(explain: Explain, text: str) ->
     assert "`run --json` makes one" in result.stderr
 
 
-def evidence() -> JsonMap:
-    """The report of a run that has seen INBOX-CLAIM-01 in two checks."""
+def evidence(*, another: bool = False) -> JsonMap:
+    """The report of a run that has seen INBOX-CLAIM-01 in two checks, `machine/turn` apart.
+
+    Args:
+        another: Whether `machine/turn`, which cites nothing else, has run too; `machine/inbox` cites another area then.
+    """
     grid: JsonMap = {
         "idle / steer / empty": 2,
         "streaming / steer / live": 1,
@@ -160,8 +227,10 @@ def evidence() -> JsonMap:
         "profile": "core",
         "status": "pass",
         "held": 1235,
-        "checks": ["scenario/queue", "machine/inbox"],
+        "checks": ["scenario/queue", "machine/inbox", "machine/turn"],
     }
+    of_another_area: JsonMap = {**clause, "id": "WAKE-LATCH-01", "checks": ["machine/inbox"]}
+    turn: JsonMap = {**ran, "name": "machine/turn", "grid": {"one / a / b": 2, "two / a / b": 3}}
     made_by: JsonMap = msgspec.to_builtins(versions())
     return {
         "versions": made_by,
@@ -174,10 +243,11 @@ def evidence() -> JsonMap:
         "verdict": "unknown",
         "counts": {},
         "selected": [],
-        "clauses": [clause],
+        "clauses": [clause, of_another_area] if another else [clause],
         "checks": [
             {**ran, "name": "scenario/queue", "held": {"INBOX-CLAIM-01": 1}},
             {**ran, "name": "machine/inbox", "held": {"INBOX-CLAIM-01": 1234}, "grid": grid},
+            *([turn] if another else []),
         ],
         "failures": [],
         "deviations": [],
