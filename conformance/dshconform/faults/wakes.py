@@ -436,6 +436,7 @@ WAKE_FAULTS: Final[tuple[Fault, ...]] = (
         ),
     ),
 )
+"""Those that a scenario finds."""
 
 SPENT_WAKE_FAULTS: Final[tuple[Fault, ...]] = (
     Fault(
