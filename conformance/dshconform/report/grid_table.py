@@ -62,6 +62,9 @@ def least_lines(grid: Mapping[str, int], indent: str = "") -> list[str]:
     Args:
         grid: How often each cell was visited.
         indent: Before every line.
+
+    Returns:
+        The lines.
     """
     least = min(grid.values())
     cells = [cell for cell, count in grid.items() if count == least]
