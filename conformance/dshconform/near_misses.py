@@ -2,10 +2,14 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import Final
+
+_SHOWN: Final = 40
+"""Names that are listed where none is like the one that nothing has, at most."""
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Answer the names that were perhaps meant, or else all that there are.
+    """Answer the names that were perhaps meant, or else all that there are, unless those are too many to be read.
 
     Args:
         name: What nothing has.
@@ -13,4 +17,6 @@ def hint(name: str, known: Iterable[str]) -> str:
     """
     names = sorted(set(known))
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or [one for one in names if name in one]
-    return f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"known: {', '.join(names)}" if len(names) <= _SHOWN else f"none of the {len(names)} names is like it"

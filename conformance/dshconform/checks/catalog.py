@@ -72,6 +72,13 @@ VARIANTS: Final[Mapping[str, str]] = {
 """The switches that the models declare, each with its clause."""
 
 
+_LISTED: Final[Mapping[str, str]] = {
+    "check": "`dshconform list checks` names all",
+    "fault": "`dshconform explain CLAUSE` names those of a clause",
+}
+"""Where the names stand of which there are many."""
+
+
 class UnknownName(LookupError):
     """A name that nothing has, with the near misses.
 
@@ -82,7 +89,10 @@ class UnknownName(LookupError):
     """
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"there is no {what} {name!r}; {hint(name, known)}")
+        told = f"there is no {what} {name!r}; {hint(name, known)}"
+        if what in _LISTED:
+            told += f"{' ' if told.endswith('?') else '; '}{_LISTED[what]}"
+        super().__init__(told)
 
 
 @cache

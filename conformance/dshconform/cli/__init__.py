@@ -1,5 +1,6 @@
 """The command line: one file per command, loaded when it is called."""
 
+import os
 import signal
 import sys
 import traceback
@@ -9,7 +10,14 @@ from typing import Final
 import click
 
 from dshconform import __version__
-from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS, suite_fault_lines
+from dshconform.cli.exit_status import (
+    CLOSED_PIPE_EXIT_STATUS,
+    FAULT_EXIT_STATUS,
+    INTERRUPTED_EXIT_STATUS,
+    suite_fault_lines,
+)
+from dshconform.cli.usage import usage_lines
+from dshconform.near_misses import hint
 
 _COMMANDS: Final = {
     "run": ("dshconform.cli.run", "run", "Judge an implementation by all checks, or by some."),
@@ -40,11 +48,18 @@ class _LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # it has a status of its own: that of click would read as "not conformant"
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(CLOSED_PIPE_EXIT_STATUS)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"there is no command {args[0]!r}; known: {', '.join(_COMMANDS)}")
+            ctx.fail(f"there is no command {args[0]!r}; {hint(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -66,13 +81,17 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; exit status 2 for wrong usage and faults of the suite, 130 for control-C and `SIGTERM`."""
+    """Run the command line.
+
+    Exit status 2 for wrong usage and faults of the suite, 130 for control-C and `SIGTERM`, 141 when nobody reads.
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends a run, it tells what is known by then
     sys.stdout.reconfigure(errors="replace") if hasattr(sys.stdout, "reconfigure") else None
     try:
         status = cli.main(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        for line in usage_lines(error):
+            click.echo(line, err=True)
         status = error.exit_code
     except click.Abort:
         click.echo("interrupted", err=True)

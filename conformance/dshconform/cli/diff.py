@@ -12,7 +12,7 @@ from dshconform.adapters.catalog import CannotStart
 from dshconform.checks.catalog import UnknownName, all_checks, select
 from dshconform.cli.exit_status import FAULT_EXIT_STATUS, INTERRUPTED_EXIT_STATUS
 from dshconform.cli.session import Session
-from dshconform.cli.target import PairCommand, choose_pair, link_options, must_be_writable
+from dshconform.cli.target import PairCommand, choose_pair, link_options, writable_file
 from dshconform.diff.compare import Comparison, compare
 from dshconform.diff.twins import Side, Sides
 from dshconform.links.link import AdapterFault
@@ -66,8 +66,7 @@ def diff(
     interrupted.
     """  # noqa: D301 - click reads the control character
     targets = choose_pair(ctx, names, deviations=deviations, timeout=timeout, work=work)
-    if json_file is not None:
-        must_be_writable(json_file.parent, "--json")
+    writable_file(json_file, "--json")
     specification = load_specification()
     every = all_checks()
     try:

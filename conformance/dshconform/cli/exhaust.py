@@ -29,9 +29,21 @@ from dshconform.running.verdict import undeclared
 from dshconform.spec.specification import load_specification
 
 _DEPTH: Final = 3
+_CONTRACTS: Final = " or ".join(name.replace(" ", "-") for name in EXHAUSTIBLE)
+"""The contracts of which every sequence can be run, as a shell takes them without quotes."""
 
 
-@click.command(cls=TargetCommand)
+@click.command(
+    cls=TargetCommand,
+    help=f"""Run every sequence of a few commands, up to a length.
+
+    CONTRACT is {_CONTRACTS}. Its commands are about ten; its model
+    judges each. The same numbers come of it whatever --jobs says.
+
+    Exit status: 0 no difference, 1 a difference, 2 wrong usage or a fault of
+    the adapter, 130 interrupted.
+    """,
+)
 @click.argument("contract")
 @target_options
 @click.option(
@@ -52,14 +64,7 @@ def exhaust(
     depth: int,
     jobs: int | None,
 ) -> None:
-    """Run every sequence of a few commands, up to a length.
-
-    The commands are about ten, which the contract chooses; its model judges
-    each. The same numbers come of it whatever --jobs says.
-
-    Exit status: 0 no difference, 1 a difference, 2 wrong usage or a fault of
-    the adapter, 130 interrupted.
-    """
+    """Run the sequences, and end with an exit status."""
     target = choose(ctx, implementation, deviations=deviations, timeout=timeout, work=work)
     model = _model(contract)
     session = Session(target, load_specification().clauses, all_checks())
@@ -91,13 +96,13 @@ def _model(contract: str) -> type[Exhaustible]:
     """The model of a contract, its name spelled with spaces or with hyphens.
 
     Raises:
-        click.UsageError: There is none, or it has no small alphabet.
+        click.UsageError: There is none, or it cannot be run through.
     """
     spaced = contract.replace("-", " ")
     if spaced in EXHAUSTIBLE:
         return EXHAUSTIBLE[spaced]
-    if contract in MODELS:
-        raise click.UsageError(f"the contract {contract!r} has no small alphabet; {', '.join(EXHAUSTIBLE)} have one")
+    if spaced in MODELS:
+        raise click.UsageError(f"the contract {contract!r} cannot be run through: give {_CONTRACTS}")
     raise click.UsageError(str(UnknownName("contract", contract, EXHAUSTIBLE)))
 
 

@@ -9,6 +9,8 @@ FAULT_EXIT_STATUS: Final = 2
 """For wrong usage and for faults of the adapter or of the suite."""
 INTERRUPTED_EXIT_STATUS: Final = 130
 """After control-C, as shells have it."""
+CLOSED_PIPE_EXIT_STATUS: Final = 141
+"""Where nobody reads the output any more, as shells have it: `dshconform run | head -1`."""
 
 
 def suite_fault_lines(told: str, beside: str = "the seed") -> Iterator[str]:

@@ -15,6 +15,7 @@ from dshconform.adapters.catalog import EMPTY, reference_under_fault
 from dshconform.checks.catalog import UnknownName, all_checks
 from dshconform.cli.exit_status import FAULT_EXIT_STATUS
 from dshconform.cli.target import writable_file
+from dshconform.cli.telling import new_console
 from dshconform.cli.vacuity import judge_vacuous, passed
 from dshconform.faults import ALL_FAULTS, Fault
 from dshconform.faults.coverage import load_exceptions, measure
@@ -53,7 +54,7 @@ def faults(
     Exit status: 0 all faults are killed, 1 some survive or something passes
     without behaviour, 2 wrong usage or a fault that cannot be planted.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = new_console()
     writable_file(json_file, "--json")
     specification = load_specification()
     try:

@@ -13,6 +13,7 @@ from dshconform.checks.replaying import Replayed, ReplayError, read_replay
 from dshconform.checks.replaying import replay as replay_file
 from dshconform.cli.exit_status import FAULT_EXIT_STATUS
 from dshconform.cli.target import TargetCommand, choose, fault_lines, target_options
+from dshconform.cli.telling import new_console
 from dshconform.links.link import AdapterFault
 from dshconform.report.failure_text import blamed_lines, command_line, difference_lines, step_line
 from dshconform.running.ledger import LedgerError, read_ledger
@@ -45,7 +46,7 @@ def replay(
     the adapter, 3 no difference but commands that could not be sent, 130
     interrupted.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = new_console()
     target = choose(ctx, implementation, deviations=deviations, timeout=timeout, work=work)
     clauses = load_specification().clauses
     try:

@@ -239,7 +239,7 @@ JSON_OPTION: Final = click.option(
 
 
 def writable_file(path: Path | None, option: str) -> None:
-    """Refuse a file, if one is given, whose folder is not there or in which nothing can be written.
+    """Refuse a file, if one is given, that is none, whose folder is not there or in which nothing can be written.
 
     Args:
         path: The file.
@@ -250,6 +250,8 @@ def writable_file(path: Path | None, option: str) -> None:
     """
     if path is None:
         return
+    if str(path) == "-":
+        raise click.UsageError(f"{option} writes a file, and `-` is none: name one")
     if not path.parent.is_dir():
         raise click.UsageError(f"{option}: there is no folder {path.parent}: make it first")
     must_be_writable(path.parent, option)
@@ -290,6 +292,6 @@ def fault_lines(fault: AdapterFault) -> Iterator[str]:
     told = f"adapter fault ({fault.kind}): {fault.message}"
     yield from [told] if "\n" in told else wrapped(told, hanging="  ")
     yield from wrapped(f"promise: {fault.promised}", "  ", hanging="  ")
-    yield f"  remedy: {fault.remedy}"
+    yield from wrapped(f"remedy: {fault.remedy}", "  ", hanging="  ")
     if fault.wire_log is not None:
         yield f"  wire log: {fault.wire_log}"

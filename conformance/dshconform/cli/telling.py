@@ -26,9 +26,17 @@ from dshconform.spec.clause import Clause
 from dshconform.yaml_text import write_yaml
 
 
+class _Reader(Console):
+    """A console whose reader may go away: that is for the command line to tell."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        raise BrokenPipeError("nobody reads the output any more")
+
+
 def new_console() -> Console:
     """Where a person reads; wider than 80 columns, nothing is told differently."""
-    return Console(highlight=False, soft_wrap=True)
+    return _Reader(highlight=False, soft_wrap=True)
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from dshconform.checks.catalog import EXHAUSTIBLE
 from tests.conformance.cli.conftest import Call
 
 
@@ -51,8 +52,9 @@ def test_a_fault_of_the_adapter_is_named(dshconform: Call) -> None:
     ("arguments", "message"),
     [
         (("inbx",), "there is no contract 'inbx'; did you mean inbox?"),
-        (("scheduling",), "the contract 'scheduling' has no small alphabet; inbox"),
+        (("scheduling",), "the contract 'scheduling' cannot be run through: give inbox or wake-latch"),
         (("inbox", "--depth", "0"), "Invalid value for '--depth'"),
+        (("tool-cancellation",), "the contract 'tool-cancellation' cannot be run through: give inbox or wake-latch"),
         ((), "Missing argument 'CONTRACT'"),
     ],
 )
@@ -61,3 +63,11 @@ def test_wrong_usage(dshconform: Call, arguments: tuple[str, ...], message: str)
     result = dshconform("exhaust", *arguments)
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())
+
+
+def test_the_help_names_every_contract_that_can_be_run_through(dshconform: Call) -> None:
+    """As the command takes them."""
+    told = " ".join(dshconform("exhaust", "--help").output.split())
+    assert EXHAUSTIBLE
+    named = told.partition("CONTRACT is ")[2].partition(".")[0].split(" or ")
+    assert [name.replace("-", " ") for name in named] == list(EXHAUSTIBLE)
