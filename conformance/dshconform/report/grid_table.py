@@ -64,7 +64,7 @@ def least_lines(grid: Mapping[str, int], indent: str = "") -> list[str]:
         indent: Before every line.
 
     Returns:
-        The lines.
+        At least one line.
     """
     least = min(grid.values())
     cells = [cell for cell, count in grid.items() if count == least]
