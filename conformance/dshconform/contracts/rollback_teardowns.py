@@ -110,7 +110,7 @@ class Teardowns:
             self.interrupt(life, owner)
 
     def end_life(self, life: Life, owner: str, clauses: Clauses) -> None:
-        """The owner of an agent tears it down.
+        """An agent is torn down by its owner, or by the rollback of its transaction.
 
         Args:
             life: The agent's.
@@ -118,7 +118,8 @@ class Teardowns:
             clauses: Demand it.
         """
         self.tear_down(life, owner, clauses)
-        if owner == LOOP and UNWINDS_FIRST in self.switches and life.phase == "quiescing" and life.active:
+        closes = owner == LOOP or any(cause.starter == LOOP for cause in life.causes)
+        if closes and UNWINDS_FIRST in self.switches and life.phase == "quiescing" and life.active:
             self.record.departed.append(UNWINDS_FIRST)
             self._clean_up(life)
 
@@ -305,7 +306,9 @@ class Teardowns:
                 return
             self.state.closings.remove(closing)
             self.state.owners[closing.owner] = "closed"
-            self._settle_behind(closing.task, set(closing.all), closing.clauses)
+            lives, owner = self.state.lives, closing.owner
+            begun = {handle for handle in closing.all if owner == LOOP or lives[handle].ended_by == owner}  # LIFE-OWN-07
+            self._settle_behind(closing.task, begun, closing.clauses)
 
         self.jobs.append(closed)
 

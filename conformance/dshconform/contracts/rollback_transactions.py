@@ -440,7 +440,7 @@ class Transactions(Turns):
         else:
             if life.form == "resume":
                 self.state.failed.add(life.identity)
-            self.tear_down(life, cause.starter, cause.clauses)
+            self.end_life(life, cause.starter, cause.clauses)
 
     def _cell(self, life: Life, cause: str) -> None:
         self.record.cell(life.form, life.step, f"sends, {cause}" if life.sent else cause)
