@@ -8,6 +8,7 @@ the work folder; a later call leaves out what stands there for the same revision
 saved beside it, for `dshconform replay`.
 
     scripts/campaign --contract prompt --examples 400 --chunk 20      twenty seeds, each with twenty examples
+    scripts/campaign --contract cancellation --commands 40            longer examples than those of a run
 """
 
 import argparse
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,7 @@ from dshconform.adapters.catalog import IMPLEMENTATIONS, CannotStart
 from dshconform.checks.catalog import MODELS, VARIANTS, all_checks
 from dshconform.cli.jobs import perform
 from dshconform.cli.target import Target
+from dshconform.contracts.machine import MachineCheck
 from dshconform.links.link import AdapterFault, Limits, Link
 from dshconform.running.check import Outcome, RunContext
 from dshconform.running.ledger import Deviation, Ledger, read_ledger
@@ -56,6 +58,7 @@ class Chunk:
         failures: The clauses blamed for what is listed nowhere, each with the file of its counterexample; and what the
             suite itself did not do as it promises.
         seconds: How long it took.
+        length: Commands of an example behind its prologue, at most; where it is none, as many as in a run.
     """
 
     revision: str
@@ -69,6 +72,7 @@ class Chunk:
     deviations: Sequence[str]
     failures: Mapping[str, str]
     seconds: float
+    length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class Campaign:
         examples: Worlds of each, behind the prologues.
         known: The implementation's ledger.
         work: Where results go.
+        length: Commands of an example behind its prologue, at most; where it is none, as many as in a run.
     """
 
     revision: str
@@ -92,6 +97,7 @@ class Campaign:
     examples: int
     known: Sequence[Deviation]
     work: Path
+    length: int | None = None
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -102,6 +108,8 @@ class Campaign:
         if undeclared(check, link.hello) is not None:
             raise ValueError(f"{self.implementation} does not offer what the machine {self.contract!r} needs")
         seed, ledger, began = self.seeds[number], Ledger(self.known), time.monotonic()
+        if self.length is not None and isinstance(check, MachineCheck):
+            check = replace(check, commands=self.length)
         outcome = Outcome(check=check.name)
         prologues = check.worlds(0)
         context = RunContext(
@@ -125,6 +133,7 @@ class Campaign:
             deviations=[entry.title for entries in ledger.deviating().values() for entry in entries],
             failures=self._saved(seed, outcome),
             seconds=round(time.monotonic() - began, 1),
+            length=self.length,
         )
         with results_of(self.work).open("a", encoding="utf-8") as results:
             results.write(json.dumps(asdict(chunk), ensure_ascii=False) + "\n")
@@ -133,7 +142,8 @@ class Campaign:
     def _saved(self, seed: int, outcome: Outcome) -> dict[str, str]:
         saved = {} if outcome.suite_fault is None else {"fault of the suite": outcome.suite_fault}
         for number, failure in enumerate(outcome.failures, 1):
-            name = f"{self.implementation}-{self.contract}-{seed}-{number}.yaml".replace(" ", "-")
+            parts = (self.implementation, self.contract, self.length, seed, number)
+            name = "-".join(str(part) for part in parts if part is not None).replace(" ", "-") + ".yaml"
             (self.work / name).write_text(write_yaml(failure.document), encoding="utf-8")
             saved[", ".join(failure.difference.clauses) or f"no clause ({number})"] = str(self.work / name)
         return saved
@@ -172,12 +182,13 @@ def missing_seeds(done: Sequence[Chunk], examples: int, chunk: int) -> list[int]
 def summary(chunks: Sequence[Chunk]) -> list[str]:
     """A line for each machine on each implementation."""
     lines = [f"{'implementation':<15} {'contract':<14} {'examples':>9} {'commands':>10} {'seeds':>9} {'failures':>9}"]
-    for key in dict.fromkeys((chunk.implementation, chunk.contract) for chunk in chunks):
-        ours = [chunk for chunk in chunks if (chunk.implementation, chunk.contract) == key]
+    for key in dict.fromkeys((chunk.implementation, chunk.contract, chunk.length) for chunk in chunks):
+        ours = [chunk for chunk in chunks if (chunk.implementation, chunk.contract, chunk.length) == key]
         examples, commands = sum(chunk.examples for chunk in ours), sum(chunk.commands for chunk in ours)
         seeds = f"{min(chunk.seed for chunk in ours)} to {max(chunk.seed for chunk in ours)}"
         failures = sum(len(chunk.failures) for chunk in ours)
         lines.append(f"{key[0]:<15} {key[1]:<14} {examples:>9,} {commands:>10,} {seeds:>9} {failures:>9}")
+        lines += [] if key[2] is None else [f"  up to {key[2]} commands an example, behind its prologue"]
         met = sorted({title for chunk in ours for title in chunk.deviations})
         lines += [f"  listed: {title}" for title in met]
         lines += [f"  FAILED {clauses}: {file}" for chunk in ours for clauses, file in chunk.failures.items()]
@@ -193,6 +204,7 @@ def main() -> int:
     parser.add_argument("--implementation", action="append", choices=list(IMPLEMENTATIONS), help="repeatable; both")
     parser.add_argument("--examples", type=int, default=20_000, help="of each machine on each implementation")
     parser.add_argument("--chunk", type=int, default=500, help="examples that share a seed")
+    parser.add_argument("--commands", type=int, help="of an example behind its prologue; as many as in a run")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--work", type=Path, default=ROOT / ".dshconform" / "campaign", help="where results are kept")
     options = parser.parse_args()
@@ -209,12 +221,13 @@ def main() -> int:
             done = [
                 chunk
                 for chunk in read_results(options.work, revision)
-                if (chunk.implementation, chunk.contract) == (implementation, contract)
+                if (chunk.implementation, chunk.contract, chunk.length) == (implementation, contract, options.commands)
             ]
             seeds = missing_seeds(done, options.examples, options.chunk)
             print(f"{implementation}, {contract}: {len(done)} chunks are done, {len(seeds)} to go", flush=True)
+            known = tuple(ledger.entries)
             campaign = Campaign(
-                revision, implementation, contract, seeds, options.chunk, tuple(ledger.entries), options.work
+                revision, implementation, contract, seeds, options.chunk, known, options.work, options.commands
             )
             if not seeds:
                 continue

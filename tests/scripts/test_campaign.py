@@ -90,6 +90,16 @@ def test_a_counterexample_is_saved_beside_the_results(tmp_path: Path) -> None:
     assert Path(chunk.failures[clauses]).read_text(encoding="utf-8").startswith("contract: inbox")
 
 
+def test_examples_can_be_longer_than_those_of_a_run(tmp_path: Path) -> None:
+    """They are chunks of their own, and the summary says so."""
+    plan = campaign.Campaign("r1", "fake", "inbox", [7], 3, (), tmp_path, length=30)
+    with suppress_type_checks():
+        longer, _ = plan.perform(0, InProcessLink(FakeAdapter()))
+    assert longer.commands > chunk_of(InProcessLink(FakeAdapter()), tmp_path).commands + 40
+    lines = campaign.summary(campaign.read_results(tmp_path, "r1"))
+    assert [line.split()[:2] for line in lines[1:]] == [["fake", "inbox"], ["up", "to"], ["fake", "inbox"]]
+
+
 def test_the_summary_counts_over_all_seeds() -> None:
     """One line for each machine on each implementation, what was listed and what failed under it; 80 columns."""
     failed = replace(DONE, seed=2, failures={"INBOX-CLAIM-01": "x.yaml"})

@@ -307,7 +307,9 @@ class Teardowns:
             self.state.closings.remove(closing)
             self.state.owners[closing.owner] = "closed"
             lives, owner = self.state.lives, closing.owner
-            begun = {handle for handle in closing.all if owner == LOOP or lives[handle].ended_by == owner}  # LIFE-OWN-07
+            begun = {
+                handle for handle in closing.all if owner == LOOP or lives[handle].ended_by == owner
+            }  # LIFE-OWN-07
             self._settle_behind(closing.task, begun, closing.clauses)
 
         self.jobs.append(closed)
