@@ -229,14 +229,14 @@ def test_every_clause_has_its_evidence_behind_it(clause_text: ClauseText) -> Non
 
 
 def test_evidence_is_linked_to_what_there_is(project_site: Path) -> None:
-    """Code to the catalog, scenarios to their drawings: no link leads to a page or anchor that is not there."""
+    """Code to the catalog or to its source, scenarios to their drawings: every link leads to something."""
     targets = {
         (page, *target.split("#"))
         for page in (project_site / "spec").glob("*.html")
         for block in re.findall(r'<details class="clause-evidence".*?</details>', page.read_text("utf-8"), re.DOTALL)
         for target in re.findall(r'href="([^"]*)"', block)
     }
-    assert {part for _, address, *_ in targets for part in address.split("/")[:2]} == {"..", "api", "guide"}
+    assert {part for _, address, *_ in targets for part in address.split("/")[:2]} == {"..", "api", "guide", "source"}
     for page, address, *anchor in targets:
         text = (page.parent / address).read_text(encoding="utf-8")
         assert all(f'id="{name}"' in text for name in anchor), (page.name, address, anchor)

@@ -291,7 +291,7 @@ class MachineCheck:
         told = example.difference or difference
         return Failure(
             difference=told,
-            steps=tuple(example.steps),
+            steps=tuple(step.kept() for step in example.steps),
             rows=_last_rows(example),
             document=self.document(example.performed, told.sentence, told.clauses),
             reproduced=reproduced,

@@ -5,7 +5,7 @@ judged by the same code.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from dshconform.protocol.json_value import Json, JsonMap
@@ -53,7 +53,7 @@ class Expectation:
     only: frozenset[str] = COMPARED
     apart: frozenset[str] = frozenset()
     strands: Strands | None = None
-    surplus: Surplus = nobody
+    surplus: Surplus = field(default=nobody, compare=False, repr=False)
     open: tuple[str, ...] | None = None
 
     def cited(self) -> list[str]:
@@ -83,3 +83,7 @@ class Step:
     args: JsonMap
     expect: Expectation = field(default_factory=Expectation)
     probe: bool = False
+
+    def kept(self) -> "Step":
+        """The same without whom to ask about surplus rows: the state of a moment, which no other process has."""
+        return replace(self, expect=replace(self.expect, surplus=nobody))
