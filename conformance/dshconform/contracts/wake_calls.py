@@ -12,7 +12,7 @@ from dshconform.contracts.model import CommandError
 from dshconform.contracts.scripted_agent import LeftOpen
 from dshconform.contracts.turn_commands import kind_of_gate
 from dshconform.contracts.wake_agent import WakeAgent
-from dshconform.contracts.wake_scripts import JOB_ANSWERS, JOB_GATE, LISTENERS, read_job
+from dshconform.contracts.wake_scripts import JOB_ANSWERS, LISTENERS, read_job
 from dshconform.protocol.json_value import Json, JsonMap
 from dshconform.running.step import UNCHECKED
 
@@ -131,7 +131,7 @@ class WakeCalls(Calls):
         if op in STREAM_ANSWERS:
             return agent.gate_open and agent.phase == "streaming"
         if op in JOB_ANSWERS:
-            return agent.gate_open and agent.phase == "maintaining" and kind_of_gate(args) == JOB_GATE
+            return agent.phase == "maintaining" and kind_of_gate(args) in agent.waiting
         if op == "agent.whenIdle":
             return not agent.waiter
         if op == "agent.cancel":

@@ -79,9 +79,7 @@ def when_idle() -> JsonMap:
     return command("agent.whenIdle", task=WAITER)
 
 
-JOB_GATE: Final = "maintenance"
-"""The kind of gate at which a maintenance task waits."""
-_TASK_GATE: Final[JsonMap] = {"gate": {"kind": JOB_GATE}}
+_TASK_GATE: Final[JsonMap] = {"gate": {"kind": "maintenance"}}
 FINISH_JOB: Final[JsonMap] = {"do": "gate.resolve", "args": {**_TASK_GATE, "value": "done"}}
 """The maintenance task ends."""
 FAIL_JOB: Final[JsonMap] = {"do": "gate.reject", "args": {**_TASK_GATE, "error": {"$error": {"message": "broken"}}}}
